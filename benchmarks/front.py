@@ -38,8 +38,13 @@ WAYS = (
 )
 """Methods and efforts; `fast` of `ring` is that of `matching`."""
 
-BOUNDS = {5: ("balanced", 200, 4_000), 10: ("balanced", 200, 4_000), 50: ("fast", 60, 2_000)}
-"""For each k: the effort whose release gives the prices, the records that are searched, and their steps."""
+BOUNDS = {
+    5: ("balanced", 200, 1_000, 0.65, 8.0),
+    10: ("balanced", 60, 1_000, 0.8, 2.0),
+    50: ("balanced", 60, 4_000, 0.5, 0.6),
+}
+"""For each k: the effort whose release gives the prices, the records that are searched, their steps, and the
+share and the maximum of the prices (decision 085)."""
 
 
 def work(k: int, method: str, effort: str) -> dict[str, Any]:
@@ -57,8 +62,8 @@ def work(k: int, method: str, effort: str) -> dict[str, Any]:
         return {"gcp": gcp, "seconds": time.process_time() - started}
     assert recoding.graph is not None
     started = time.process_time()
-    _, sample, steps = BOUNDS[k]
-    bound = priced_bound(table, recoding.graph, sample=sample, steps=steps)
+    _, sample, steps, share, cap = BOUNDS[k]
+    bound = priced_bound(table, recoding.graph, sample=sample, steps=steps, shares=[share], caps=[cap])
     seconds = time.process_time() - started
     return {"gcp": gcp, "bound": bound.value, "error": bound.error, "seconds": seconds}
 
@@ -110,7 +115,7 @@ def _introduction() -> str:
 def _bounds(known: dict[tuple[int, str, str], dict[str, Any] | None]) -> str:
     """Return how near to the optimum releases are."""
     rows = []
-    for k, (effort, sample, steps) in BOUNDS.items():
+    for k, (effort, sample, steps, share, cap) in BOUNDS.items():
         found = known[k, "bound", effort]
         if found is None:
             continue
@@ -120,16 +125,27 @@ def _bounds(known: dict[tuple[int, str, str], dict[str, Any] | None]) -> str:
                 f"{found['bound']:.4f} ± {found['error']:.4f}",
                 f"{effort}, {found['gcp']:.4f}",
                 f"{found['gcp'] / found['bound']:.2f}",
+                f"{share:g}, {cap:g}",
                 f"{sample}, {steps:,}",
                 f"{found['seconds']:.0f}",
             )
         )
-    head = ("k", "bound and standard error", "prices from, GCP", "GCP / bound", "records, steps", "seconds")
+    head = (
+        "k",
+        "bound and standard error",
+        "prices from, GCP",
+        "GCP / bound",
+        "share and maximum of prices",
+        "records, steps",
+        "seconds",
+    )
     return "\n\n".join(
         (
             "## How near to the optimum",
             "The bound in which each record pays for the rows that cover it "
-            "([decision 063](../decisions/063-prices.md)). No release loses less.",
+            "([decisions 063](../decisions/063-prices.md) and [085](../decisions/085-charges.md)). No "
+            "release loses less, up to the standard error. The maximum of the prices is a multiple of their "
+            "mean.",
             markdown_table(head, rows),
         )
     )

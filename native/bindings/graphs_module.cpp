@@ -137,9 +137,10 @@ class BoxTreePy {
   }
 
   auto priced_crowds(const Array<std::int32_t>& records, const Array<std::int32_t>& copies,
-                     const Array<double>& prices, std::int64_t k, std::size_t steps) const {
+                     const Array<double>& prices, std::int64_t k, std::size_t steps, double tolerance) const {
     PricedCrowds crowds = without_lock([&] {
-      return shoal::priced_crowds(*tree_, attributes_, view(copies), view(prices), view(records), k, steps);
+      return shoal::priced_crowds(*tree_, attributes_, view(copies), view(prices), view(records), k,
+                                  {steps, tolerance});
     });
     return std::pair(give(std::move(crowds.least)), give(std::move(crowds.found)));
   }
@@ -396,7 +397,8 @@ void bind_graphs(nb::module_& module) {
       .def("delete_records", &BoxTreePy::delete_records, "records"_a)
       .def("delete_boxes", &BoxTreePy::delete_boxes, "boxes"_a)
       .def("crowd_costs", &BoxTreePy::crowd_costs, "records"_a, "copies"_a, "k"_a, "horizon"_a, "steps"_a)
-      .def("priced_crowds", &BoxTreePy::priced_crowds, "records"_a, "copies"_a, "prices"_a, "k"_a, "steps"_a)
+      .def("priced_crowds", &BoxTreePy::priced_crowds, "records"_a, "copies"_a, "prices"_a, "k"_a, "steps"_a,
+           "tolerance"_a)
       .def("match_cheapest_first", &BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
       .def("match_cheapest_together", &BoxTreePy::match_cheapest_together, "candidates"_a)

@@ -12,8 +12,11 @@
 namespace shoal {
 namespace {
 
-// How much of the cost of a crowd counts by its farthest record; the rest counts by the parts of all.
-constexpr double kShares[] = {1.0, 0.5, 0.0};
+constexpr double kGrowth = 1.5;           // of what boxes cost, from one root of the search to the next
+constexpr double kLeastSpan = 1.0 / 128;  // of the first one, as a part of what everything costs
+constexpr std::size_t kRungs = 128;       // at most, of a ladder
+constexpr int kSweeps = 12;
+constexpr double kStalled = 2e-5;  // a sweep that raises the bound by less is the last one
 
 }  // namespace
 
@@ -40,51 +43,100 @@ void PricedSearch::Highest::offer(double price, std::int32_t number, std::int32_
 
 PricedSearch::PricedSearch(const BoxTree& tree, const std::vector<Attribute>& attributes,
                            std::span<const std::int32_t> copies, std::span<const double> prices,
-                           std::int64_t k, std::size_t steps)
-    : tree_(tree), attributes_(attributes), copies_(copies), prices_(prices), k_(at(k)), steps_(steps),
+                           std::int64_t k, PricedEffort effort)
+    : tree_(tree), attributes_(attributes), copies_(copies), prices_(prices), k_(at(k)), effort_(effort),
       ladders_(attributes), reaches_(attributes.size()) {}
 
 void PricedSearch::solve(std::int32_t record) {
   asking_ = record;
-  found_ = kUnlimited;
+  found_ = left_out_ = kUnlimited;
   ladders_.begin(tree_.codes(record));
   measure_distances(record);
   find_some();
-  choose_candidates();
-  choices_.assign(1, {0.0, 0.0, -1, {-1, 0.0}, false, {-1, 0.0}});
-  recall(0);
-  assess(choices_[0]);
-  open_.assign(1, {choices_[0].bound, 0});
-  for (std::size_t step = 0;; ++step) {
+  list_candidates();
+  list_rungs();
+  begin_choices();
+  for (std::size_t step = 0; !open_.empty(); ++step) {
     const auto [bound, number] = open_.front();
-    const Choice choice = choices_[at(number)];
-    least_ = std::min(bound, found_);
-    if (bound >= found_ - kWorthwhileAlone || choice.next.ladder < 0 || step == steps_) return;
+    if (good(bound) || choices_[at(number)].next.ladder < 0 || step == effort_.steps) {
+      left_out_ = std::min(left_out_, bound);
+      break;
+    }
     pause_sometimes();
     std::pop_heap(open_.begin(), open_.end(), std::greater<>());
     open_.pop_back();
-    recall(number);
-    double& height = heights_[at(choice.next.ladder)];
-    double& limit = limits_[at(choice.next.ladder)];
-    const double old_height = std::exchange(height, choice.next.height);
-    Choice up{0.0, choice.cost + height - old_height, number, choice.next, true, {-1, 0.0}};
-    assess(up);
-    height = old_height;
-    limit = choice.next.height;
-    Choice below{0.0, choice.cost, number, choice.next, false, {-1, 0.0}};
-    assess(below);
-    for (Choice& child : {std::ref(up), std::ref(below)}) {
-      child.bound = std::max(child.bound, bound);
-      if (child.bound >= found_) continue;
-      open_.emplace_back(child.bound, static_cast<std::int32_t>(choices_.size()));
-      std::push_heap(open_.begin(), open_.end(), std::greater<>());
-      choices_.push_back(child);
-    }
-    if (open_.empty()) {
-      least_ = found_;
-      return;
-    }
+    expand(number);
   }
+  least_ = std::min(left_out_, found_);
+}
+
+// Begins with all boxes, divided by what they cost.
+void PricedSearch::begin_choices() {
+  choices_.clear();
+  open_.clear();
+  std::fill(heights_.begin(), heights_.end(), 0.0);
+  std::fill(limits_.begin(), limits_.end(), kUnlimited);
+  std::vector<std::int32_t> all(candidates_.size());
+  std::iota(all.begin(), all.end(), 0);
+  double everything = 0.0;
+  for (std::size_t ladder = 0; ladder < heights_.size(); ++ladder)
+    if (firsts_[ladder] < firsts_[ladder + 1]) everything += edges_[firsts_[ladder + 1] - 1];
+  double low = 0.0;  // a box costs no less than the distance of the (k - 1)-th nearest
+  std::size_t wanted = k_ - 1;
+  for (auto one = near_.begin(); wanted > 0; ++one) {
+    wanted -= std::min(wanted, at(others(one->second)));
+    low = one->first;
+  }
+  double high = low;
+  for (bool last = false; !last;) {
+    high = kGrowth * std::max(high, everything * kLeastSpan);
+    last = high >= everything;
+    if (last) high = kUnlimited;
+    const auto end = std::partition_point(all.begin(), all.end(), [&](std::int32_t number) {
+      return candidates_[at(number)].distance <= high + kRounding;
+    });
+    Choice choice{-kUnlimited, 0.0, low, high, -1, {-1, 0.0}, false, {-1, 0.0}, {}};
+    assess(choice, {all.begin(), end});
+    open(std::move(choice));
+    low = high;
+  }
+}
+
+// Decides the next step of a choice, both ways.
+void PricedSearch::expand(std::int32_t number) {
+  const std::vector<std::int32_t> from = std::exchange(choices_[at(number)].candidates, {});
+  const Choice& choice = choices_[at(number)];
+  const Need next = choice.next;
+  recall(number);
+  double& height = heights_[at(next.ladder)];
+  const double old_height = std::exchange(height, next.height);
+  Choice up{choice.bound,
+            choice.cost + height - old_height,
+            choice.low,
+            choice.high,
+            number,
+            next,
+            true,
+            {-1, 0.0},
+            {}};
+  Choice below{choice.bound, choice.cost, choice.low, choice.high, number, next, false, {-1, 0.0}, {}};
+  assess(up, from);
+  height = old_height;
+  limits_[at(next.ladder)] = next.height;
+  assess(below, from);
+  open(std::move(up));
+  open(std::move(below));
+}
+
+// Remembers a choice, unless what becomes of it is known well enough.
+void PricedSearch::open(Choice choice) {
+  if (good(choice.bound)) {
+    left_out_ = std::min(left_out_, choice.bound);
+    return;
+  }
+  open_.emplace_back(choice.bound, static_cast<std::int32_t>(choices_.size()));
+  std::push_heap(open_.begin(), open_.end(), std::greater<>());
+  choices_.push_back(std::move(choice));
 }
 
 // Sorts all records by what a box around both costs.
@@ -132,10 +184,11 @@ void PricedSearch::find_some() {
   }
 }
 
-// Leaves out the records that are in no crowd better than the one that was found. A crowd with a record and
-// others no farther than D costs at least D, and pays no more than the record itself, the one that asks, and
-// the k - 2 that pay most up to D. `ahead_` has the least of D minus the latter, from each distance on.
-void PricedSearch::choose_candidates() {
+// Lists the records with what they need, without those that are in no crowd better than the one that was
+// found. A crowd with a record and others no farther than D costs at least D, and pays no more than the
+// record itself, the one that asks, and the k - 2 that pay most up to D. `ahead_` has the least of D minus
+// the latter, from each distance on.
+void PricedSearch::list_candidates() {
   const std::size_t n = near_.size();
   ahead_.assign(n + 1, kUnlimited);
   highest_.begin(k_ < 2 ? 0 : k_ - 2);
@@ -146,21 +199,39 @@ void PricedSearch::choose_candidates() {
   }
   for (std::size_t i = n; i-- > 0;) ahead_[i] = std::min(ahead_[i], ahead_[i + 1]);
   candidates_.clear();
-  needs_.clear();
+  stages_.clear();
   starts_.assign(1, 0);
-  highest_.begin(k_ - 1);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t record = near_[i].second;
-    const double price = prices_[at(record)];
-    if (ahead_[i] - price >= found_) continue;
-    candidates_.push_back({record, others(record), price});
-    highest_.offer(price, record, others(record));
+    const auto& [distance, record] = near_[i];
+    if (ahead_[i] - prices_[at(record)] >= found_) continue;
+    candidates_.push_back({record, others(record), prices_[at(record)], distance});
+    needs_.clear();
     ladders_.add_needs(tree_.codes(record), needs_);
-    starts_.push_back(needs_.size());
+    for (const Need& need : needs_) stages_.push_back({need, 0});
+    starts_.push_back(stages_.size());
   }
-  most_paid_ = highest_.sum + prices_[at(asking_)];
   heights_.resize(ladders_.count());
   limits_.resize(ladders_.count());
+}
+
+// Divides each ladder into rungs, one for each height that a record needs, or fewer if there are too many.
+void PricedSearch::list_rungs() {
+  std::vector<std::vector<double>> ends(ladders_.count());
+  for (const Stage& stage : stages_) ends[at(stage.need.ladder)].push_back(stage.need.height);
+  edges_.clear();
+  firsts_.assign(1, 0);
+  for (auto& heights : ends) {
+    std::sort(heights.begin(), heights.end());
+    heights.erase(std::unique(heights.begin(), heights.end()), heights.end());
+    const std::size_t rungs = std::min(heights.size(), kRungs);
+    for (std::size_t i = 1; i <= rungs; ++i) edges_.push_back(heights[i * heights.size() / rungs - 1]);
+    firsts_.push_back(edges_.size());
+  }
+  for (Stage& stage : stages_) {
+    const auto begin = edges_.begin() + static_cast<std::ptrdiff_t>(firsts_[at(stage.need.ladder)]);
+    const auto end = edges_.begin() + static_cast<std::ptrdiff_t>(firsts_[at(stage.need.ladder) + 1]);
+    stage.rungs = static_cast<std::int32_t>(std::upper_bound(begin, end, stage.need.height) - begin);
+  }
 }
 
 // Sets heights and limits to what a choice and those it comes from decided.
@@ -175,131 +246,174 @@ void PricedSearch::recall(std::int32_t number) {
   }
 }
 
-// Bounds what becomes of a choice, in several ways.
-void PricedSearch::assess(Choice& choice) {
-  divide(choice.cost);
-  choice.bound = -kUnlimited;
-  Threshold best{};
-  for (const double share : kShares) {
-    const Threshold threshold = least_at(choice.cost, share);
-    if (threshold.bound > choice.bound) {
-      choice.bound = threshold.bound;
-      best = threshold;
-    }
-    if (choice.bound >= found_) return;
-    if (threshold.within == 0) break;  // no record that is not covered improves it
+// Bounds what becomes of a choice: by the prices alone, and by prices minus charges.
+void PricedSearch::assess(Choice& choice, std::span<const std::int32_t> from) {
+  if (choice.cost > choice.high + kRounding || !collect(choice, from)) {
+    choice.bound = kUnlimited;
+    return;
   }
-  if (best.within == 0) return;
-  gather(best.share, best.within);
-  close_up();
+  const double base = choice.cost - prices_[at(asking_)];
+  const double paid = choose(values_);
+  choice.bound = std::max(choice.bound, std::max(base, choice.low - prices_[at(asking_)]) - paid);
+  close_up(choice.cost);
+  if (good(choice.bound)) return;
+  divide();
+  choice.bound = std::max(choice.bound, raise(base));
+  if (good(choice.bound)) return;
+  keep(choice, base);
   decide_next(choice);
 }
 
-// Finds the extra cost of each candidate, and its part of what several would cost together: each ladder is
-// shared by the candidates that need it, by k - 1 of them if there are more.
-void PricedSearch::divide(double cost) {
-  covered_.clear();
-  within_.clear();
-  users_.assign(heights_.size(), 0);
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    double extra = 0.0;
-    for (std::size_t need = starts_[i]; need < starts_[i + 1]; ++need) {
-      const auto [ladder, height] = needs_[need];
+// Finds the candidates that are still possible, and whether they are enough.
+bool PricedSearch::collect(const Choice& choice, std::span<const std::int32_t> from) {
+  alive_.clear();
+  values_.clear();
+  own_copies_.clear();
+  std::size_t enough = 0;
+  for (const std::int32_t number : from) {
+    double extra = choice.cost;
+    for (std::size_t i = starts_[at(number)]; i < starts_[at(number) + 1]; ++i) {
+      const auto [ladder, height] = stages_[i].need;
       if (height >= limits_[at(ladder)]) extra = kUnlimited;
       extra += std::max(0.0, height - heights_[at(ladder)]);
     }
-    const auto number = static_cast<std::int32_t>(i);
-    if (extra <= 0.0) {
-      covered_.push_back(number);
-    } else if (cost + extra - most_paid_ < found_) {
-      within_.emplace_back(extra, number);
-      for (std::size_t need = starts_[i]; need < starts_[i + 1]; ++need)
-        if (needs_[need].height > heights_[at(needs_[need].ladder)])
-          users_[at(needs_[need].ladder)] += candidates_[i].copies;
-    }
+    if (extra == kUnlimited || extra > choice.high + kRounding) continue;
+    const Candidate& candidate = candidates_[at(number)];
+    alive_.push_back(number);
+    values_.push_back(candidate.price);
+    own_copies_.push_back(static_cast<double>(candidate.copies));
+    enough += at(candidate.copies);
   }
-  std::sort(within_.begin(), within_.end());
-  parts_.resize(candidates_.size());
-  const auto most = static_cast<std::int64_t>(k_) - 1;
-  for (const auto& [_, number] : within_) {
-    double part = 0.0;
-    for (std::size_t need = starts_[at(number)]; need < starts_[at(number) + 1]; ++need) {
-      const auto [ladder, height] = needs_[need];
-      const double missing = height - heights_[at(ladder)];
-      if (missing > 0.0) part += missing / static_cast<double>(std::min(users_[at(ladder)], most));
-    }
-    parts_[at(number)] = part;
-  }
+  return enough + 1 >= k_;
 }
 
-// The least over all thresholds of the extra cost. A share of the cost counts by the threshold, and the rest
-// by the parts of the candidates.
-PricedSearch::Threshold PricedSearch::least_at(double cost, double share) {
-  const double base = cost - prices_[at(asking_)];
-  gather(share, 0);
-  Threshold least{kUnlimited, share, 0};
-  if (chosen_.full()) {
-    least.bound = base - chosen_.sum;
-    found_ = std::min(found_, least.bound);
-  }
-  for (std::size_t i = 0; i < within_.size(); ++i) {
-    offer(within_[i].second, share);
-    if (!chosen_.full()) continue;
-    const double bound = base + share * within_[i].first - chosen_.sum;
-    if (bound < least.bound) least = {bound, share, i + 1};
-  }
-  return least;
-}
-
-// Chooses among the candidates that are covered and the nearest others those that pay most, minus their
-// parts.
-void PricedSearch::gather(double share, std::size_t within) {
-  chosen_.begin(k_ - 1);
-  for (const std::int32_t number : covered_)
-    chosen_.offer(candidates_[at(number)].price, number, candidates_[at(number)].copies);
-  for (std::size_t i = 0; i < within; ++i) offer(within_[i].second, share);
-}
-
-void PricedSearch::offer(std::int32_t number, double share) {
-  const Candidate& one = candidates_[at(number)];
-  chosen_.offer(one.price - (1.0 - share) * parts_[at(number)], number, one.copies);
-}
-
-// What to decide next: where both answers raise the bound most. If the box goes up to what the chosen
-// candidates need on a ladder, it costs so much more; if it stays below, those that need as much drop out.
-void PricedSearch::decide_next(Choice& choice) {
-  lost_.assign(heights_.size(), 0.0);
-  for (const auto& [_, number] : chosen_.heap)
-    for (std::size_t need = starts_[at(number)]; need < starts_[at(number) + 1]; ++need)
-      if (needs_[need].height >= closed_[at(needs_[need].ladder)])
-        lost_[at(needs_[need].ladder)] += candidates_[at(number)].price;
-  double best = -kUnlimited;
+// Lists which rungs the candidates need that the box does not reach yet.
+void PricedSearch::divide() {
+  costs_.assign(edges_.size(), 0.0);
   for (std::size_t ladder = 0; ladder < heights_.size(); ++ladder) {
-    const double missing = closed_[ladder] - heights_[ladder];
-    if (missing <= 0.0 || std::min(missing, lost_[ladder]) <= best) continue;
-    best = std::min(missing, lost_[ladder]);
-    choice.next = {static_cast<std::int32_t>(ladder), closed_[ladder]};
+    double from = heights_[ladder];
+    for (std::size_t rung = firsts_[ladder]; rung < firsts_[ladder + 1]; ++rung) {
+      costs_[rung] = std::max(0.0, edges_[rung] - from);
+      from = std::max(from, edges_[rung]);
+    }
+  }
+  uses_.clear();
+  for (std::size_t place = 0; place < alive_.size(); ++place)
+    for (std::size_t i = starts_[at(alive_[place])]; i < starts_[at(alive_[place]) + 1]; ++i) {
+      const std::size_t first = firsts_[at(stages_[i].need.ladder)];
+      for (std::size_t rung = first + at(stages_[i].rungs); rung-- > first && costs_[rung] > 0.0;)
+        uses_.emplace_back(static_cast<std::int32_t>(rung), static_cast<std::int32_t>(place));
+    }
+  charges_.begin(values_, own_copies_, costs_, uses_, static_cast<double>(k_ - 1));
+}
+
+// Charges the candidates, again and again, as long as that raises the bound.
+double PricedSearch::raise(double base) {
+  double best = -kUnlimited, last = -kUnlimited;
+  threshold_ -= 0.5 * std::abs(threshold_);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    charges_.sweep(threshold_, sweep % 2 == 1);
+    const double bound = base - choose(charges_.values());
+    threshold_ -= 0.1 * std::abs(threshold_);
+    if (bound > best) {
+      best = bound;
+      best_values_ = charges_.values();
+    }
+    close_up(base + prices_[at(asking_)]);
+    if (good(best) || (sweep > 2 && bound < last + kStalled)) break;
+    last = bound;
+  }
+  return best;
+}
+
+// Chooses the candidates with the highest values, and returns their sum.
+double PricedSearch::choose(const std::vector<double>& values) {
+  const auto higher = [&](std::size_t one, std::size_t other) { return values[one] > values[other]; };
+  order_.resize(values.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(std::min(order_.size(), k_ - 1));
+  std::partial_sort(order_.begin(), end, order_.end(), higher);
+  chosen_.clear();
+  threshold_ = 0.0;
+  double sum = 0.0;
+  auto left = static_cast<std::int32_t>(k_ - 1);
+  for (auto place = order_.begin(); place != end && left > 0; ++place) {
+    const std::int32_t times = std::min(left, candidates_[at(alive_[*place])].copies);
+    chosen_.emplace_back(*place, times);
+    threshold_ = values[*place];
+    sum += times * threshold_;
+    left -= times;
+  }
+  return sum;
+}
+
+// Computes what the chosen candidates cost together.
+void PricedSearch::close_up(double cost) {
+  closed_ = heights_;
+  double value = cost - prices_[at(asking_)];
+  for (const auto& [place, times] : chosen_) {
+    value -= times * candidates_[at(alive_[place])].price;
+    for (std::size_t i = starts_[at(alive_[place])]; i < starts_[at(alive_[place]) + 1]; ++i) {
+      const auto [ladder, height] = stages_[i].need;
+      value += std::max(0.0, height - closed_[at(ladder)]);
+      closed_[at(ladder)] = std::max(closed_[at(ladder)], height);
+    }
+  }
+  found_ = std::min(found_, value);
+}
+
+// Keeps the candidates that may be in a better crowd: one with a low value would take the place of a higher
+// one.
+void PricedSearch::keep(Choice& choice, double base) {
+  const double bound = base - choose(best_values_);
+  for (std::size_t place = 0; place < alive_.size(); ++place) {
+    const double with = bound + std::max(0.0, threshold_ - best_values_[place]);
+    if (good(with))
+      left_out_ = std::min(left_out_, with);
+    else
+      choice.candidates.push_back(alive_[place]);
   }
 }
 
-// Computes what the chosen candidates need and cost together.
-void PricedSearch::close_up() {
-  closed_.assign(heights_.size(), 0.0);
-  double paid = prices_[at(asking_)];
-  for (const auto& [_, number] : chosen_.heap) {
-    paid += candidates_[at(number)].price;
-    for (std::size_t need = starts_[at(number)]; need < starts_[at(number) + 1]; ++need)
-      closed_[at(needs_[need].ladder)] = std::max(closed_[at(needs_[need].ladder)], needs_[need].height);
+// What to decide next: where both answers raise the bound most. If the box goes up to what a chosen candidate
+// needs on a ladder, it costs what was not charged; if it stays below, those that need as much drop out.
+void PricedSearch::decide_next(Choice& choice) {
+  times_.assign(alive_.size(), 0.0);
+  asked_.clear();
+  for (const auto& [place, times] : chosen_) {
+    times_[place] = times;
+    for (std::size_t i = starts_[at(alive_[place])]; i < starts_[at(alive_[place]) + 1]; ++i)
+      if (stages_[i].need.height > heights_[at(stages_[i].need.ladder)])
+        asked_.emplace_back(stages_[i], times * candidates_[at(alive_[place])].price);
   }
-  found_ = std::min(found_, std::accumulate(closed_.begin(), closed_.end(), 0.0) - paid);
+  charges_.charged(times_, charged_);
+  std::sort(asked_.begin(), asked_.end(), [](const auto& one, const auto& other) {
+    const Need &a = one.first.need, &b = other.first.need;
+    return a.ladder != b.ladder ? a.ladder < b.ladder : a.height > b.height;
+  });
+  double best = -kUnlimited, lost = 0.0;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    const auto& [stage, paid] = asked_[i];
+    const auto [ladder, height] = stage.need;
+    const bool first = i == 0 || asked_[i - 1].first.need.ladder != ladder;
+    lost = first ? paid : lost + paid;
+    if (i + 1 < asked_.size() && asked_[i + 1].first.need.ladder == ladder &&
+        asked_[i + 1].first.need.height == height)
+      continue;
+    const auto rungs = charged_.begin() + static_cast<std::ptrdiff_t>(firsts_[at(ladder)]);
+    const double missing = height - heights_[at(ladder)] - std::accumulate(rungs, rungs + stage.rungs, 0.0);
+    if (std::min(missing, lost) <= best) continue;
+    best = std::min(missing, lost);
+    choice.next = stage.need;
+  }
 }
 
 PricedCrowds priced_crowds(const BoxTree& tree, const std::vector<Attribute>& attributes,
                            std::span<const std::int32_t> copies, std::span<const double> prices,
-                           std::span<const std::int32_t> records, std::int64_t k, std::size_t steps) {
+                           std::span<const std::int32_t> records, std::int64_t k, PricedEffort effort) {
   PricedCrowds crowds{std::vector<double>(records.size()), std::vector<double>(records.size())};
   share(records.size(), 2, [&] {
-    return [&, search = PricedSearch(tree, attributes, copies, prices, k, steps)](std::size_t i) mutable {
+    return [&, search = PricedSearch(tree, attributes, copies, prices, k, effort)](std::size_t i) mutable {
       search.solve(records[i]);
       crowds.least[i] = search.least();
       crowds.found[i] = search.found();

@@ -42,6 +42,8 @@ def test_the_search_finds_the_best_crowd(drawn: tuple[Any, Schema], data: st.Dat
         early = tree.priced_crowds(place[[record]], copies, prices, k, steps=data.draw(st.integers(0, 3)))
         assert early.least[0] <= best + 1e-9
         assert early.found[0] >= best - 1e-9
+        near = tree.priced_crowds(place[[record]], copies, prices, k, steps=100_000, tolerance=0.1)
+        assert best - 0.1 - 1e-9 <= near.least[0] <= best + 1e-9
 
 
 @given(tables(min_rows=2, max_rows=5, flavours=["polars"]), st.data())
@@ -57,6 +59,32 @@ def test_the_bound_is_not_above_the_best_regular_graph(
     graph = np.array(data.draw(st.sampled_from(graphs)), dtype=np.int32)
     steps = data.draw(st.sampled_from([0, 2, 100_000]))
     assert priced_bound(table, graph, sample=n, steps=steps).value <= best + 1e-9
+
+
+@pytest.mark.parametrize("k", [2, 12, 40])
+def test_the_search_finds_the_best_interval(k: int) -> None:
+    """More heights than a ladder has rungs: the best crowd is in an interval, and all intervals are tried."""
+    rng = np.random.default_rng(k)
+    frame = pl.DataFrame({"x": rng.choice(3_000, 500, replace=False)})
+    table = Table.encode(frame, Schema.infer(frame, quasi=["x"]))
+    tree = kernels.BoxTree(table.codes, geometry(table), 1)
+    prices = rng.exponential(0.002, 500)
+    order = np.argsort(frame["x"].to_numpy())
+    spots = frame["x"].to_numpy()[order] / np.ptp(frame["x"].to_numpy())
+    paid = prices[np.argsort(tree.order)[order]]
+    for spot in (3, 250):
+        best = np.inf
+        for low in range(spot + 1):
+            for high in range(max(spot, low + k - 1), 500):
+                others = np.sort(np.delete(paid[low : high + 1], spot - low))
+                crowd = paid[spot] + others[len(others) - (k - 1) :].sum()
+                best = min(best, spots[high] - spots[low] - crowd)
+        asked = np.argsort(tree.order)[order[[spot]]]
+        ones = np.ones(500, dtype=np.int32)
+        for steps in (0, 5, 50, 20_000):
+            found = tree.priced_crowds(asked, ones, prices, k, steps=steps)
+            assert found.least[0] <= best + 1e-9 <= found.found[0] + 2e-9
+        assert found.least[0] == pytest.approx(best, abs=1e-9)
 
 
 def people(rows: int) -> tuple[pl.DataFrame, Schema]:
@@ -100,5 +128,9 @@ def test_the_bound_is_not_above_the_optimum_of_exact(rows: int, k: int) -> None:
     optimum = anonymize(frame, schema, Freeform(k=k), method="exact", seed=1)
     graph = anonymize(frame, schema, Freeform(k=k), seed=1).recoding.graph
     assert graph is not None
-    bound = priced_bound(Table.encode(frame, schema), graph, sample=rows).value
+    table = Table.encode(frame, schema)
+    bound = priced_bound(table, graph, sample=rows).value
     assert 0.6 * optimum.loss.gcp < bound <= optimum.loss.gcp + 1e-9
+    for share, cap, steps in [(1.0, 0.3, 4_000), (1.0, 8.0, 3), (3.0, 2.0, 4_000), (0.0, 1.0, 4_000)]:
+        other = priced_bound(table, graph, sample=rows, steps=steps, shares=[share], caps=[cap]).value
+        assert other <= optimum.loss.gcp + 1e-9

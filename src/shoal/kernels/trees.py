@@ -173,6 +173,7 @@ class BoxTree:
         k: int,
         *,
         steps: int,
+        tolerance: float = 0.0,
     ) -> PricedCrowds:
         """Return for each record what a box that covers it and k - 1 others costs, minus their prices.
 
@@ -188,10 +189,11 @@ class BoxTree:
             The size of a crowd; at most all records together.
         steps
             How many decisions are tried out for each.
+        tolerance
+            A search ends when its bound is no more than this below the best crowd that it found.
         """
-        return PricedCrowds(
-            *self.native.priced_crowds(records.astype(np.int32), copies.astype(np.int32), prices, k, steps)
-        )
+        asked, counted = records.astype(np.int32), copies.astype(np.int32)
+        return PricedCrowds(*self.native.priced_crowds(asked, counted, prices, k, steps, tolerance))
 
     def match_cheapest_first(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,21 @@ from shoal.table import Table
 SAMPLE = 200
 """The maximum number of records that are searched."""
 
-STEPS = 20_000
+STEPS = 4_000
 """The maximum number of steps of a search; one that ends early can only lower the bound."""
 
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
-"""By what the prices of a release are multiplied, until a few records show that the bound falls."""
+TOLERANCE = 0.005
+"""A search ends when its bound is this part of the loss of the release below the best crowd that it found."""
+
+SHARES = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8)
+"""By what the prices of a release are multiplied."""
+
+CAPS = (0.3, 0.6, 1.0, 2.0, 4.0, 8.0)
+"""The maximum price, as a multiple of the mean price of the release."""
 
 PILOTS = 12
 PILOT_STEPS = 500
-"""The number of records that show it, and the steps of each search."""
+"""The number of records that show which share and which maximum give the highest bound, and their steps."""
 
 AT_ONCE = 1 << 22
 """Maximum number of comparisons of values that are held in memory at once."""
@@ -36,6 +42,7 @@ def priced_bound(
     sample: int = SAMPLE,
     steps: int = STEPS,
     shares: Sequence[float] = SHARES,
+    caps: Sequence[float] = CAPS,
 ) -> Bound:
     """Return a lower bound of the GCP of every release that hides each record among k by a regular graph.
 
@@ -51,8 +58,8 @@ def priced_bound(
     graph, and no row of it costs less. ∎ This holds for any prices. With prices of 0 it is `lower_bound`.
 
     Here prices come from a release: what a row costs is divided among its records (Shapley values, see
-    decision 063), and the price of a record is a share of the mean over its rows. The worse the release, the
-    lower the bound, but it holds for all.
+    decision 063), and the price of a record is a share of the mean over its rows, up to a maximum (see
+    decision 085). The worse the release, the lower the bound, but it holds for all.
 
     Parameters
     ----------
@@ -65,9 +72,9 @@ def priced_bound(
         if there are no more different ones.
     steps
         The maximum number of steps of each search. One that ends early can only lower the bound.
-    shares
-        By what the prices of the release are multiplied, ascending, until the bound falls. Larger shares need
-        more steps.
+    shares, caps
+        By what the prices of the release are multiplied, and the maximum price as a multiple of their mean,
+        both ascending. A few records show which of them give the highest bound.
     """
     k = graph.shape[1]
     groups, first = kernels.group_rows(table.codes)
@@ -76,23 +83,41 @@ def priced_bound(
     place = np.empty(len(first), dtype=np.int64)
     place[tree.order] = np.arange(len(first))
     full = np.bincount(place[groups], weights=prices_of(table, graph), minlength=len(first)) / copies
+    mean = float(full @ copies) / len(table)
 
-    def values(asked: NDArray[np.int64], share: float, steps: int) -> NDArray[np.float64]:
-        paid = share * k * float(full @ copies) / len(table)
-        return np.asarray(paid + tree.priced_crowds(asked, copies, share * full, k, steps=steps).least)
+    def values(asked: NDArray[np.int64], share: float, cap: float, steps: int) -> NDArray[np.float64]:
+        prices = np.minimum(share * full, cap * mean)
+        paid = k * float(prices @ copies) / len(table)
+        tolerance = TOLERANCE * k * mean
+        found = tree.priced_crowds(asked, copies, prices, k, steps=steps, tolerance=tolerance)
+        return np.asarray(paid + found.least)
 
     pilots = np.searchsorted(np.cumsum(copies), (np.arange(PILOTS) + 0.5) / PILOTS * len(table), side="right")
-    share, highest = shares[0], -np.inf
-    for each in shares if len(shares) > 1 else ():
-        found = float(values(pilots, each, min(PILOT_STEPS, steps)).mean())
-        if found <= highest:
-            break
-        share, highest = each, found
+
+    def tried(share: float, cap: float) -> float:
+        return float(values(pilots, share, cap, min(PILOT_STEPS, steps)).mean())
+
+    middle = shares[len(shares) // 2]
+    cap = _highest(caps, lambda cap: tried(middle, cap))
+    share = _highest(shares[len(shares) // 2 :], lambda share: tried(share, cap))
+    if share == middle:
+        share = _highest(shares[len(shares) // 2 :: -1], lambda share: tried(share, cap))
     if sample >= len(first):
         everyone = np.arange(len(first))
-        return Bound(float(values(everyone, share, steps) @ copies) / len(table), 0.0)
+        return Bound(float(values(everyone, share, cap, steps) @ copies) / len(table), 0.0)
     asked, which, sizes = stretches(copies, sample)
-    return estimated(values(asked, share, steps)[which] * (sizes / len(table)))
+    return estimated(values(asked, share, cap, steps)[which] * (sizes / len(table)))
+
+
+def _highest(options: Sequence[float], figure: Callable[[float], float]) -> float:
+    """Return the option with the highest figure; the figures are tried in order, until they fall."""
+    best, highest = options[0], -np.inf
+    for option in options if len(options) > 1 else ():
+        found = figure(option)
+        if found <= highest:
+            break
+        best, highest = option, found
+    return best
 
 
 def prices_of(table: Table, graph: NDArray[np.int32]) -> NDArray[np.float64]:
