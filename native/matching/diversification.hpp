@@ -64,6 +64,9 @@ class Diversification {
   // number of rows that grew.
   std::int64_t widen();
 
+  // From now on, rows may cover twice as many records before other moves are preferred.
+  void allow_wider() { widest_ *= 2; }
+
   // Lets a row grow around a record.
   void grow(std::int32_t row, std::int32_t record);
 

@@ -34,6 +34,11 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   std::iota(order_.begin(), order_.end(), 0);
   build();
   const std::size_t d = attributes.size();
+  for (std::int32_t place = 0; place < rows; ++place) {
+    const bool again =
+        place > 0 && std::equal(this->codes(place), this->codes(place) + d, this->codes(place - 1));
+    first_of_.push_back(again ? first_of_.back() : place);
+  }
   boxes_.resize(at(rows) * d);
   for (std::int32_t place = 0; place < rows; ++place)
     for (std::size_t a = 0; a < d; ++a) boxes_[at(place) * d + a] = Cell(attributes[a], code(place, a));
@@ -399,10 +404,11 @@ Nearest BoxTree::nearest_partner(std::int32_t record, bool mutual,
   return best;
 }
 
-// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves.
+// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves,
+// until that returns true.
 template <typename Enter, typename Look>
-void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
-                    const Look& look) const {
+void BoxTree::visit_until(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                          const Look& look) const {
   auto& stack = search.stack;
   stack.assign(1, {0, 0.0});
   while (!stack.empty()) {
@@ -416,8 +422,47 @@ void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const
       stack.push_back({node.left, 0.0});
       continue;
     }
-    for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
+    for (std::int32_t place = node.begin; place < node.end; ++place)
+      if (look(place)) return;
   }
+}
+
+template <typename Enter, typename Look>
+void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                    const Look& look) const {
+  visit_until(search, left, enter, [&](std::int32_t place) {
+    look(place);
+    return false;
+  });
+}
+
+std::vector<std::int32_t> BoxTree::types_in(std::int32_t box, Search& search) const {
+  std::vector<std::int32_t> found;
+  const Cell* cells = boxes_.data() + at(box) * attributes_.size();
+  visit(
+      search, records_left_,
+      [&](std::int32_t node) {
+        // A node with equal records alone has nothing new, unless the first of them is there.
+        const Node& n = nodes_[at(node)];
+        return first_of_[at(n.end - 1)] >= n.begin && may_lie_below(node, cells);
+      },
+      [&](std::int32_t record) {
+        if (first_of_[at(record)] == record && covers(box, codes(record))) found.push_back(record);
+      });
+  return found;
+}
+
+bool BoxTree::is_covered(std::int32_t record, std::int64_t times, Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  std::int64_t found = 0;
+  visit_until(
+      search, boxes_left_,
+      [&](std::int32_t node) { return may_cover(unions_.data() + at(node) * attributes_.size(), wanted); },
+      [&](std::int32_t box) {
+        found += !box_deleted_[at(box)] && covers(box, wanted);
+        return found >= times;
+      });
+  return found >= times;
 }
 
 std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
