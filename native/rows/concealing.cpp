@@ -64,10 +64,9 @@ Concealing::Concealing(OwnRows& rows, std::span<const std::int32_t> components) 
     bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows, components));
 }
 
-std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record) {
-  auto crowd = rows_.tree().boxes_around(record, search_.tree);
-  if (bonds_) std::erase_if(crowd, [&](std::int32_t row) { return !bonds_->together(row, record); });
-  return crowd;
+std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record, std::vector<std::int32_t> covering) {
+  if (bonds_) std::erase_if(covering, [&](std::int32_t row) { return !bonds_->together(row, record); });
+  return covering;
 }
 
 void Concealing::grow(std::int32_t row, std::int32_t record) {
@@ -171,9 +170,11 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::int32_t record = order[i], type = rows_.tree().first_of(record);
     turns.done(i);
-    while (diverse[at(type)] != grown + 1) {
+    if (diverse[at(type)] == grown + 1) continue;
+    auto covering = rows_.tree().boxes_around(record, search_.tree);
+    while (true) {
       pause();
-      const auto around = crowd_of(record);
+      const auto around = crowd_of(record, covering);
       if (around.empty()) break;  // withheld
       const auto rows = static_cast<double>(around.size());
       double now = 0.0;
@@ -204,6 +205,8 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
       if (partner.box < 0) break;  // nothing more is achievable, up to rounding
       grow(partner.box, record);
       if (bonds_) grow(record, partner.box);
+      const auto place = std::lower_bound(covering.begin(), covering.end(), partner.box);
+      if (place == covering.end() || *place != partner.box) covering.insert(place, partner.box);
       ++grown;
     }
   }
