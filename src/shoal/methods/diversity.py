@@ -38,8 +38,8 @@ GROWN = (
 
 WIDEST = 8
 """Rows that cover this many times k records do not grow further at first while another move helps. Each time
-rows have grown and records are still violated, the limit is twice as high: otherwise rows that are narrow grow
-far, and spoil the crowds of many records on their way (decision 086).
+rows have grown and records are still violated, the limit is twice as high: otherwise rows that are narrow
+grow far, and spoil the crowds of many records on their way (decision 086).
 
 A few rows that cover all records would be the cheapest solution to make all labels diverse. But
 a row that covers thousands of records is unlikely to be that of a given record, and an attacker can take this
