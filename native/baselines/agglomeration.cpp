@@ -37,6 +37,7 @@ Agglomeration::Agglomeration(std::span<const std::int32_t> codes, std::span<cons
 
 std::int64_t Agglomeration::advance(std::int64_t pairs) {
   while (pairs > 0 && clusters_ > 1) {
+    pause_sometimes();
     const Pair pair = closest_.top();
     closest_.pop();
     if (tree_.size(pair.asking) == 0 || tree_.age(pair.asking) != pair.asked) continue;

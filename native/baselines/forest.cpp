@@ -34,6 +34,7 @@ class Forest {
       if (part[at(vertex)] >= 0) continue;
       std::vector<std::int32_t> roots{vertex};
       while (!roots.empty()) {
+        pause_sometimes();
         const std::int32_t root = roots.back();
         look_at(root);
         const std::int32_t other = size() > std::max(2 * k_ - 1, 3 * k_ - 5) ? decompose() : -1;
@@ -194,6 +195,7 @@ std::vector<LightLink> lightest_links(std::span<const std::int32_t> codes,
   std::vector<LightLink> edges;
   ClosureTree::Search search;
   while (!lightest.empty()) {
+    pause_sometimes();
     const Candidate found = lightest.top();
     lightest.pop();
     std::int32_t here = root[at(found.asking)], there = root[at(found.nearest)];

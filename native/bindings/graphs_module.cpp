@@ -210,6 +210,7 @@ class DiversificationPy {
     nb::gil_scoped_release release;
     return diversification_->widen();
   }
+  void allow_wider() { diversification_->allow_wider(); }
   void grow(const Array<std::int32_t>& rows, const Array<std::int32_t>& records) {
     nb::gil_scoped_release release;
     const auto places = placed(view(records));
@@ -413,6 +414,7 @@ void bind_graphs(nb::module_& module) {
       .def("shortfall", &DiversificationPy::shortfall)
       .def("swap", &DiversificationPy::swap)
       .def("widen", &DiversificationPy::widen)
+      .def("allow_wider", &DiversificationPy::allow_wider)
       .def("grow", &DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &DiversificationPy::record_of)
       .def("grown", &DiversificationPy::grown);

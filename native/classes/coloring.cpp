@@ -355,6 +355,7 @@ std::int64_t Coloring::mend_as_printed(std::int64_t most) {
   Waiting waiting(*this);
   std::int64_t made = 0;
   while (made < most && !waiting.empty()) {
+    pause_sometimes();
     const auto [loss, record, stamp] = waiting.pop();
     if (changed_[at(class_of(record))] != stamp) continue;  // an old entry; there is a new one
     const Change change = printed_exchange(record);
@@ -425,6 +426,7 @@ std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t f
   UnionTree::Nearby nearby;
   std::vector<std::vector<std::int32_t>> own_groups, their_groups;
   for (const std::int32_t number : classes) {
+    pause_sometimes();
     const std::size_t same = showing[shown[at(number)]];
     if (same < 2) continue;
     Change best{kNever};

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "matching/parts.hpp"
 
@@ -83,7 +84,10 @@ std::vector<std::int32_t> mix(std::span<const std::int32_t> members, std::size_t
                               std::vector<std::int32_t> record_of, std::span<const std::int32_t> labels,
                               std::int64_t steps, RandomWords& random) {
   Mixing mixing(members, degree, std::move(record_of), labels);
-  for (; steps > 0; --steps) mixing.step(random);
+  for (; steps > 0; --steps) {
+    pause_sometimes();
+    mixing.step(random);
+  }
   return std::move(mixing).record_of();
 }
 

@@ -79,6 +79,7 @@ class Segment {
   std::int64_t improve() {
     std::int64_t longer = 0;
     while (!queue_.empty()) {
+      pause_sometimes();
       const Node node = queue_.back();
       queue_.pop_back();
       waiting_[node] = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "matching/parts.hpp"
 
@@ -19,7 +20,10 @@ class Walks {
   std::vector<std::int32_t> next(RandomWords& random) {
     holder_.assign(at(n_), -1);
     edge_.assign(at(n_), -1);
-    for (std::int32_t record = 0; record < n_; ++record) walk(record, random);
+    for (std::int32_t record = 0; record < n_; ++record) {
+      pause_sometimes();
+      walk(record, random);
+    }
     for (std::int32_t record = 0; record < n_; ++record) {
       std::int32_t* row = boxes_.data() + at(record) * row_;
       std::swap(row[edge_[at(record)]], row[left_ - 1]);

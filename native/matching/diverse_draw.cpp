@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -14,11 +15,26 @@ constexpr double kNothing = 1e-9;     // weights below are due to rounding
 constexpr std::uint32_t kUsual = 64;  // the maximum length of most cycles
 constexpr int kTries = 64;
 constexpr std::uint32_t kScale = 1U << 30U;
+constexpr std::size_t kCompared = 16;                                     // rows whose crowds are compared
+constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();  // after all crowds
 
 // True with this probability.
 bool happens(double probability, RandomWords& random) {
   if (probability >= 1.0) return true;
   return random.below(kScale) < static_cast<std::uint32_t>(probability * kScale);
+}
+
+// Decides on a move after which crowds miss so much more. A change due to rounding is none.
+bool accepted(double ratio, double price, double more, RandomWords& random) {
+  if (std::abs(more) < kNothing) more = 0.0;
+  return happens(ratio * std::exp(-price * std::max(more, -50.0)), random);
+}
+
+// Where a label is in a list of labels and weights, or would be.
+template <typename Counts>
+auto find(Counts& counts, std::int32_t label) {
+  return std::lower_bound(counts.begin(), counts.end(), label,
+                          [](const auto& each, std::int32_t wanted) { return each.first < wanted; });
 }
 
 double w_log_w(double weight) {
@@ -105,13 +121,50 @@ double DiverseDraw::miss(std::int32_t crowd) const {
   double sum = 0.0;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     const Tally& tally = tallies_[column][at(crowd)];
-    const Variety& asked = columns_[column].asked;
-    const double size = sizes_[at(crowd)];
-    const auto distinct = static_cast<std::int64_t>(tally.counts.size());
-    sum += tally.excess + static_cast<double>(std::max<std::int64_t>(0, asked.distinct - distinct));
-    if (asked.entropy > 0.0) sum += std::max(0.0, size * (asked.entropy - std::log(size)) + tally.logs);
+    const Sums sums{tally.excess, tally.logs, static_cast<std::int64_t>(tally.counts.size())};
+    sum += miss(columns_[column].asked, crowd, sums);
   }
   return sum > kNothing ? sum : 0.0;
+}
+
+// The same if the rows of a part of the cycle carried other records.
+double DiverseDraw::miss(std::int32_t crowd, const std::vector<Part>& parts) {
+  double sum = 0.0;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    const Tally& tally = tallies_[column][at(crowd)];
+    Sums sums{tally.excess, tally.logs, static_cast<std::int64_t>(tally.counts.size())};
+    net_.clear();
+    const auto add_net = [&](std::int32_t record, double weight) {
+      const std::int32_t label = columns_[column].labels[at(record)];
+      const auto place =
+          std::find_if(net_.begin(), net_.end(), [&](const auto& each) { return each.first == label; });
+      if (place == net_.end())
+        net_.emplace_back(label, weight);
+      else
+        place->second += weight;
+    };
+    for (const auto& [row, weight] : parts) {
+      add_net(moving_[row], -weight);
+      add_net(before(row), weight);
+    }
+    for (const auto& [label, weight] : net_) {
+      if (weight == 0.0 || !counts(columns_[column], crowd, label)) continue;
+      const auto place = find(tally.counts, label);
+      const bool there = place != tally.counts.end() && place->first == label;
+      moved(sums, column, crowd, there ? place->second : 0.0, weight);
+    }
+    sum += miss(columns_[column].asked, crowd, sums);
+  }
+  return sum > kNothing ? sum : 0.0;
+}
+
+double DiverseDraw::miss(const Variety& asked, std::int32_t crowd, const Sums& sums) const {
+  double sum = sums.excess + static_cast<double>(std::max<std::int64_t>(0, asked.distinct - sums.distinct));
+  if (asked.entropy > 0.0) {
+    const double size = sizes_[at(crowd)];
+    sum += std::max(0.0, size * (asked.entropy - std::log(size)) + sums.logs);
+  }
+  return sum;
 }
 
 void DiverseDraw::mark(std::int32_t crowd) {
@@ -137,15 +190,24 @@ double DiverseDraw::shortfall() const {
 void DiverseDraw::add(std::size_t column, std::int32_t crowd, std::int32_t label, double weight) {
   if (!counts(columns_[column], crowd, label)) return;
   Tally& tally = tallies_[column][at(crowd)];
-  auto place = std::lower_bound(tally.counts.begin(), tally.counts.end(), std::pair(label, -kUnlimited));
+  auto place = find(tally.counts, label);
   if (place == tally.counts.end() || place->first != label) place = tally.counts.insert(place, {label, 0.0});
-  const double before = place->second;
+  Sums sums{tally.excess, tally.logs, 0};
+  place->second = moved(sums, column, crowd, place->second, weight);
+  tally.excess = sums.excess;
+  tally.logs = sums.logs;
+  if (place->second == 0.0) tally.counts.erase(place);
+}
+
+// Adds a weight to that of a label, which was `before`; returns what the label has then.
+double DiverseDraw::moved(Sums& sums, std::size_t column, std::int32_t crowd, double before,
+                          double weight) const {
   double after = before + weight;
   if (std::abs(after) < kNothing) after = 0.0;
-  tally.excess += excess(columns_[column], crowd, after) - excess(columns_[column], crowd, before);
-  if (columns_[column].asked.entropy > 0.0) tally.logs += w_log_w(after) - w_log_w(before);
-  place->second = after;
-  if (after == 0.0) tally.counts.erase(place);
+  sums.excess += excess(columns_[column], crowd, after) - excess(columns_[column], crowd, before);
+  if (columns_[column].asked.entropy > 0.0) sums.logs += w_log_w(after) - w_log_w(before);
+  sums.distinct += (after != 0.0) - (before != 0.0);
+  return after;
 }
 
 // A row that counts in a crowd carries another record now; returns by how much the crowd misses more.
@@ -163,12 +225,15 @@ double DiverseDraw::change(std::int32_t crowd, double weight, std::int32_t befor
   return misses_[at(crowd)] - missed;
 }
 
+bool DiverseDraw::alike(std::int32_t record, std::int32_t other) const {
+  return std::all_of(columns_.begin(), columns_.end(), [&](const DrawnColumn& column) {
+    return column.labels[at(record)] == column.labels[at(other)];
+  });
+}
+
 double DiverseDraw::carry(std::int32_t row, std::int32_t before, std::int32_t after) {
   record_of_[at(row)] = after;
-  if (std::all_of(columns_.begin(), columns_.end(), [&](const DrawnColumn& column) {
-        return column.labels[at(before)] == column.labels[at(after)];
-      }))
-    return 0.0;
+  if (alike(before, after)) return 0.0;
   double more = 0.0;
   const std::size_t unit = at(unit_of_[at(row)]);
   for (std::size_t i = at(incidence_.starts[unit]); i < at(incidence_.starts[unit + 1]); ++i)
@@ -245,6 +310,60 @@ bool DiverseDraw::propose(std::int32_t row, std::uint32_t length, RandomWords& r
   return happens(share(record_of_[at(cycle_.back())], row) / largest_, random);
 }
 
+// Which rows of the cycle would have other labels.
+void DiverseDraw::find_changes() {
+  changes_.clear();
+  for (std::size_t i = 0; i < cycle_.size(); ++i)
+    if (!alike(moving_[i], before(i))) changes_.push_back(i);
+}
+
+// Calls visit(crowd) for crowds in which the cycle may change something, with the rows that count there as
+// parts_, until it returns false. Nothing changes in a crowd that counts all these rows with the same weight.
+template <typename Visit>
+void DiverseDraw::visit_crowds(const Visit& visit) {
+  const auto& [starts, crowds, weights, around] = incidence_;
+  heads_.clear();
+  for (const std::size_t row : changes_) {
+    const std::size_t unit = at(unit_of_[at(cycle_[row])]);
+    heads_.emplace_back(at(starts[unit]), at(starts[unit + 1]));
+  }
+  while (true) {
+    std::int32_t crowd = kLast;
+    for (const auto& [next, end] : heads_)
+      if (next < end) crowd = std::min(crowd, crowds[next]);
+    if (crowd == kLast) return;
+    parts_.clear();
+    bool even = true;
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      auto& [next, end] = heads_[i];
+      if (next == end || crowds[next] != crowd) continue;
+      parts_.push_back({changes_[i], weights[next++]});
+      even &= parts_.back().weight == parts_.front().weight;
+    }
+    if (even && parts_.size() == heads_.size()) continue;
+    if (!visit(crowd)) return;
+  }
+}
+
+// Decides on a cycle in which few rows get other labels: looks before it changes anything.
+bool DiverseDraw::rotates(double ratio, double price, RandomWords& random) {
+  // With no violated crowd, each one can only miss more. Beyond this, the probability is less than the
+  // random number can tell from 0.
+  const double most = violated_.empty() ? (std::log(ratio) + std::log(kScale)) / price : kUnlimited;
+  double more = 0.0;
+  visit_crowds([&](std::int32_t crowd) {
+    more += miss(crowd, parts_) - misses_[at(crowd)];
+    return more <= most;
+  });
+  if (!accepted(ratio, price, more, random)) return false;
+  visit_crowds([&](std::int32_t crowd) {
+    for (const auto& [row, weight] : parts_) change(crowd, weight, moving_[row], before(row));
+    return true;
+  });
+  for (std::size_t i = 0; i < cycle_.size(); ++i) record_of_[at(cycle_[i])] = before(i);
+  return true;
+}
+
 bool DiverseDraw::step(std::int32_t row, double price, RandomWords& random) {
   if (!propose(row, length(random), random)) return false;
   const std::size_t size = cycle_.size();
@@ -254,14 +373,19 @@ bool DiverseDraw::step(std::int32_t row, double price, RandomWords& random) {
   double ratio = 1.0;
   for (std::size_t i = 0; i < size; ++i)
     ratio *= (1.0 - share(moving_[i], cycle_[i])) / (1.0 - share(moving_[i], cycle_[(i + 1) % size]));
+  find_changes();
+  if (changes_.size() <= kCompared) return rotates(ratio, price, random);
   const double more = rotate(false);
-  if (happens(ratio * std::exp(-price * std::max(more, -50.0)), random)) return true;
+  if (accepted(ratio, price, more, random)) return true;
   rotate(true);
   return false;
 }
 
 std::int64_t DiverseDraw::search(std::int64_t steps, RandomWords& random) {
+  const Turns turns(at(steps));
   for (std::int64_t i = 0; i < steps; ++i) {
+    pause_sometimes();
+    turns.done(at(i));
     if (violated_.empty()) renew();
     if (violated_.empty()) break;
     const std::int32_t crowd = violated_[random.below(static_cast<std::uint32_t>(violated_.size()))];
@@ -271,8 +395,12 @@ std::int64_t DiverseDraw::search(std::int64_t steps, RandomWords& random) {
 }
 
 void DiverseDraw::mix(std::int64_t steps, double price, RandomWords& random) {
-  for (std::int64_t i = 0; i < steps; ++i)
+  const Turns turns(at(steps));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    pause_sometimes();
+    turns.done(at(i));
     step(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(rows_))), price, random);
+  }
   renew();
 }
 

@@ -16,7 +16,7 @@
 namespace shoal {
 
 // Which crowds a row counts in, and with what weight: the rows of a unit show the same and count in the same
-// crowds, `crowds[starts[unit] .. starts[unit + 1]]`.
+// crowds, `crowds[starts[unit] .. starts[unit + 1]]`, ascending.
 struct Incidence {
   std::span<const std::int64_t> starts;
   std::span<const std::int32_t> crowds;
@@ -70,15 +70,36 @@ class DiverseDraw {
     double excess = 0.0, logs = 0.0;
   };
 
+  // What a crowd misses depends on these alone, besides its size.
+  struct Sums {
+    double excess, logs;
+    std::int64_t distinct;
+  };
+  // A row of the cycle, by its number there, and with what weight it counts in some crowd.
+  struct Part {
+    std::size_t row;
+    double weight;
+  };
+
   void count_labels(std::size_t column);
   bool propose(std::int32_t row, std::uint32_t length, RandomWords& random);
   bool step(std::int32_t row, double price, RandomWords& random);
+  void find_changes();
+  template <typename Visit>
+  void visit_crowds(const Visit& visit);
+  bool rotates(double ratio, double price, RandomWords& random);
+  // The record that a row of the cycle gets: that of the row before.
+  std::int32_t before(std::size_t row) const { return moving_[(row == 0 ? moving_.size() : row) - 1]; }
   double rotate(bool back);
   double carry(std::int32_t row, std::int32_t before, std::int32_t after);
   double change(std::int32_t crowd, double weight, std::int32_t before, std::int32_t after);
   void add(std::size_t column, std::int32_t crowd, std::int32_t label, double weight);
+  double moved(Sums& sums, std::size_t column, std::int32_t crowd, double before, double weight) const;
+  bool alike(std::int32_t record, std::int32_t other) const;
   bool counts(const DrawnColumn& column, std::int32_t crowd, std::int32_t label) const;
   double miss(std::int32_t crowd) const;
+  double miss(std::int32_t crowd, const std::vector<Part>& parts);
+  double miss(const Variety& asked, std::int32_t crowd, const Sums& sums) const;
   double excess(const DrawnColumn& column, std::int32_t crowd, double weight) const;
   void renew();
   void mark(std::int32_t crowd);
@@ -102,6 +123,11 @@ class DiverseDraw {
   std::vector<std::int32_t> cycle_;   // rows
   std::vector<std::int32_t> seen_;    // per row: the last proposal that visited it
   std::vector<std::int32_t> moving_;  // records that the rows of the cycle had
+  std::vector<std::size_t> changes_;  // rows of the cycle that get other labels
+  std::vector<std::pair<std::size_t, std::size_t>>
+      heads_;  // where the crowds of each of these go on, and end
+  std::vector<Part> parts_;
+  std::vector<std::pair<std::int32_t, double>> net_;  // label, what is added to its weight
   std::int32_t turn_ = 0;
 };
 

@@ -16,9 +16,10 @@ namespace {
 constexpr std::int64_t kPartners = 2000;  // the maximum number of partners to try for one record
 constexpr std::size_t kMoves = 8;         // the number of moves to compare
 
-std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
-                                  const std::vector<std::int32_t>& not_these) {
-  std::vector<std::int32_t> rest;
+using Types = std::vector<std::int32_t>;
+
+Types only_in(const Types& these, const Types& not_these) {
+  Types rest;
   std::set_difference(these.begin(), these.end(), not_these.begin(), not_these.end(),
                       std::back_inserter(rest));
   return rest;
@@ -52,19 +53,21 @@ Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int
     columns_.push_back(std::move(owners));
     asked_.push_back(Variety{least, 0, 0.0}.eased());
   }
-  std::vector<std::vector<std::int32_t>> inside(at(n));
+  inside_.resize(at(n));
   share(at(n), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t row) mutable {
-      inside[row] = tree_.records_in(static_cast<std::int32_t>(row), search);
+      inside_[row] = types_of(tree_.records_in(static_cast<std::int32_t>(row), search));
     };
   });
   crowds_.assign(columns_.size(), std::vector<Crowd>(first.size()));
-  rows_around_.assign(first.size(), 0);
+  around_.resize(first.size());
   misses_.assign(first.size(), 0.0);
   for (std::int32_t row = 0; row < n; ++row) {
-    const auto types = types_of(std::move(inside[at(row)]));
-    for (const std::int32_t type : types) change(type, kNobody, record_of_[at(row)]);
-    width_[at(row)] = records(types);
+    for (const std::int32_t type : inside_[at(row)]) {
+      change(type, kNobody, record_of_[at(row)]);
+      around_[at(type)].push_back(row);
+    }
+    width_[at(row)] = records(inside_[at(row)]);
   }
   for (std::size_t type = 0; type < first.size(); ++type) renew(static_cast<std::int32_t>(type));
 }
@@ -81,7 +84,8 @@ double Diversification::shortfall() const {
 }
 
 double Diversification::miss(std::int32_t type, std::int32_t without, std::int32_t with) const {
-  const double rows = rows_around_[at(type)] - (without != kNobody) + (with != kNobody);
+  const double rows =
+      static_cast<double>(around_[at(type)].size()) - (without != kNobody) + (with != kNobody);
   double sum = 0.0;
   for (std::size_t column = 0; column < columns_.size(); ++column)
     sum += shoal::miss(asked_[column], crowds_[column][at(type)], label(column, type, without),
@@ -109,7 +113,6 @@ void Diversification::change(std::int32_t type, std::int32_t without, std::int32
     count(column, without, -1);
     count(column, with, 1);
   }
-  rows_around_[at(type)] += (with != kNobody) - (without != kNobody);
 }
 
 void Diversification::renew(std::int32_t type) {
@@ -127,14 +130,15 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
 // Compares the cost of a move with what it mends around all records.
 void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
-  const auto before = types_in(move.row);
+  const auto& before = inside_[at(move.row)];
   const auto after = types_of(tree_.records_in_grown(move.row, move.record, search_));
   const auto added = only_in(after, before);
   double mended = 0.0;
   if (move.other < 0) {
     mended = gain(added, kNobody, carried);
   } else {
-    const auto others = types_in(move.other), lost = only_in(others, after);
+    const auto& others = inside_[at(move.other)];
+    const auto lost = only_in(others, after);
     mended = gain(only_in(before, others), carried, move.record) +
              gain(only_in(added, others), kNobody, move.record) + gain(lost, move.record, carried) +
              gain(only_in(only_in(others, before), lost), kNobody, carried);
@@ -150,21 +154,15 @@ std::int64_t Diversification::records(const std::vector<std::int32_t>& types) co
   return count;
 }
 
-std::vector<std::int32_t> Diversification::types_in(std::int32_t row) {
-  return types_of(tree_.records_in(row, search_));
-}
-
 // Types are numbered by their first places, so they ascend as these do.
 std::vector<std::int32_t> Diversification::types_of(std::vector<std::int32_t> places) const {
   for (std::int32_t& place : places) place = type_of_[at(place)];
   return places;
 }
 
-std::vector<std::int32_t> Diversification::mark_rows_around(std::int32_t type) {
-  auto around = tree_.boxes_around(place_of_[at(type)], search_);
+void Diversification::mark_rows_around(std::int32_t type) {
   ++turn_;
-  for (const std::int32_t row : around) marked_[at(row)] = turn_;
-  return around;
+  for (const std::int32_t row : around_[at(type)]) marked_[at(row)] = turn_;
 }
 
 bool Diversification::alike(std::int32_t record, std::int32_t other) const {
@@ -176,44 +174,49 @@ bool Diversification::alike(std::int32_t record, std::int32_t other) const {
 // records they cover, as long as it returns true, if the labels around the type would be more varied after a
 // swap.
 template <typename Visit>
-void Diversification::visit_partners(std::int32_t type, const std::vector<std::int32_t>& around,
-                                     const Visit& visit) {
+void Diversification::visit_partners(std::int32_t type, const Visit& visit) {
   std::int64_t looked_at = 0;
+  const auto& around = around_[at(type)];
   for (std::size_t i = 0; i < around.size(); ++i) {
     const std::int32_t row = around[(i + at(turn_)) % around.size()];  // each time others come first
     const std::int32_t record = record_of_[at(row)];
-    const auto types = types_in(row);
-    for (const std::int32_t near : types)
+    mended_.begin();
+    for (const std::int32_t near : inside_[at(row)])
       for (const std::int32_t partner : places_of_[at(near)]) {
         if (++looked_at > kPartners) return;
         const std::int32_t other = row_of_[at(partner)];
         if (marked_[at(other)] == turn_ || alike(record, partner)) continue;
-        const double mended = misses_[at(type)] - miss(type, record, partner);
-        if (mended > kWorthwhile && !visit(row, types, other, mended)) return;
+        const auto mends = [&] { return misses_[at(type)] - miss(type, record, partner); };
+        const double mended = columns_.size() == 1 ? mended_.of(columns_[0][at(partner)], mends) : mends();
+        if (mended > kWorthwhile && !visit(row, other, mended)) return;
       }
   }
 }
 
 std::int64_t Diversification::swap() {
   std::int64_t swaps = 0;
-  for (std::int32_t type = 0; at(type) < misses_.size(); ++type)
-    while (misses_[at(type)] > 0.0 && swap_for(type)) ++swaps;
+  const Turns turns(misses_.size());
+  for (std::int32_t type = 0; at(type) < misses_.size(); ++type) {
+    pause_sometimes();
+    turns.done(at(type));
+    for (; misses_[at(type)] > 0.0 && swap_for(type); ++swaps) pause();
+  }
   return swaps;
 }
 
 bool Diversification::swap_for(std::int32_t type) {
   std::pair<std::int32_t, std::int32_t> found(-1, -1);
-  visit_partners(
-      type, mark_rows_around(type), [&](std::int32_t row, const auto& types, std::int32_t other, double) {
-        const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
-        if (!tree_.covers(other, tree_.codes(record))) return true;
-        const auto others = types_in(other);
-        if (gain(only_in(types, others), record, partner) + gain(only_in(others, types), partner, record) <=
-            kWorthwhile)
-          return true;
-        found = {row, other};
-        return false;
-      });
+  mark_rows_around(type);
+  visit_partners(type, [&](std::int32_t row, std::int32_t other, double) {
+    const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
+    if (!tree_.covers(other, tree_.codes(record))) return true;
+    const auto &types = inside_[at(row)], &others = inside_[at(other)];
+    if (gain(only_in(types, others), record, partner) + gain(only_in(others, types), partner, record) <=
+        kWorthwhile)
+      return true;
+    found = {row, other};
+    return false;
+  });
   if (found.first < 0) return false;
   exchange(found.first, found.second);
   return true;
@@ -221,8 +224,12 @@ bool Diversification::swap_for(std::int32_t type) {
 
 std::int64_t Diversification::widen() {
   std::int64_t times = 0;
-  for (std::int32_t type = 0; at(type) < misses_.size(); ++type)
-    while (misses_[at(type)] > 0.0 && widen_for(type)) ++times;
+  const Turns turns(misses_.size());
+  for (std::int32_t type = 0; at(type) < misses_.size(); ++type) {
+    pause_sometimes();
+    turns.done(at(type));
+    for (; misses_[at(type)] > 0.0 && widen_for(type); ++times) pause();
+  }
   return times;
 }
 
@@ -241,7 +248,7 @@ bool Diversification::widen_for(std::int32_t type) {
 // The moves that mend something around a type at the least cost for that.
 std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type) {
   const std::int32_t place = place_of_[at(type)];
-  const auto around = mark_rows_around(type);
+  mark_rows_around(type);
   std::vector<Move> moves;  // a heap, the worst first
   const auto propose = [&](double cost, double mended, std::int32_t row, std::int32_t record,
                            std::int32_t other) {
@@ -264,7 +271,7 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
            },
            search_))
     propose(cost, mended(row), row, place, -1);
-  visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
+  visit_partners(type, [&](std::int32_t row, std::int32_t other, double mended) {
     const std::int32_t record = record_of_[at(row)];
     const double cost = tree_.extra_cost(other, tree_.codes(record));
     // Moves at no cost were left out because they harm others.
@@ -280,7 +287,7 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
 
 void Diversification::exchange(std::int32_t row, std::int32_t other) {
   const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
-  const auto here = types_in(row), there = types_in(other);
+  const auto &here = inside_[at(row)], &there = inside_[at(other)];
   for (const std::int32_t type : only_in(here, there)) {
     change(type, record, partner);
     renew(type);
@@ -296,15 +303,17 @@ void Diversification::exchange(std::int32_t row, std::int32_t other) {
 }
 
 void Diversification::grow(std::int32_t row, std::int32_t record) {
-  const auto before = types_in(row);
   tree_.grow(row, record);
   grown_.emplace_back(row, record);
-  const auto after = types_in(row);
+  auto after = types_of(tree_.records_in(row, search_));
   width_[at(row)] = records(after);
-  for (const std::int32_t type : only_in(after, before)) {
+  for (const std::int32_t type : only_in(after, inside_[at(row)])) {
+    auto& around = around_[at(type)];
+    around.insert(std::lower_bound(around.begin(), around.end(), row), row);
     change(type, kNobody, record_of_[at(row)]);
     renew(type);
   }
+  inside_[at(row)] = std::move(after);
 }
 
 }  // namespace shoal

@@ -11,10 +11,31 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/variety.hpp"
 #include "trees/box_tree.hpp"
 
 namespace shoal {
+
+// Numbers that are found out once for each label.
+class Remembered {
+ public:
+  void begin() { ++turn_; }
+  template <typename Find>
+  double of(std::int32_t label, const Find& find) {
+    if (at(label) >= known_.size()) known_.resize(at(label) + 1, {0, 0.0});
+    auto& [turn, number] = known_[at(label)];
+    if (turn != turn_) {
+      number = find();
+      turn = turn_;
+    }
+    return number;
+  }
+
+ private:
+  std::int64_t turn_ = 0;
+  std::vector<std::pair<std::int64_t, double>> known_;  // per label: the last turn, and its number
+};
 
 // Rows are the boxes of a tree. `record_of` is the record whose labels each row carries; the row covers it.
 // Everything is numbered by place in the tree.
@@ -42,6 +63,9 @@ class Diversification {
   // swaps its record with a row that grows for that. Other records may be violated afterwards. Returns the
   // number of rows that grew.
   std::int64_t widen();
+
+  // From now on, rows may cover twice as many records before other moves are preferred.
+  void allow_wider() { widest_ *= 2; }
 
   // Lets a row grow around a record.
   void grow(std::int32_t row, std::int32_t record);
@@ -71,14 +95,13 @@ class Diversification {
   double gain(const std::vector<std::int32_t>& types, std::int32_t without, std::int32_t with) const;
   void weigh(Move& move);
   std::int64_t records(const std::vector<std::int32_t>& types) const;
-  std::vector<std::int32_t> types_in(std::int32_t row);
   std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
-  std::vector<std::int32_t> mark_rows_around(std::int32_t type);
+  void mark_rows_around(std::int32_t type);
   bool alike(std::int32_t record, std::int32_t other) const;
   std::int32_t label(std::size_t column, std::int32_t type, std::int32_t record) const;
 
   template <typename Visit>
-  void visit_partners(std::int32_t type, const std::vector<std::int32_t>& around, const Visit& visit);
+  void visit_partners(std::int32_t type, const Visit& visit);
   bool swap_for(std::int32_t type);
   bool widen_for(std::int32_t type);
   std::vector<Move> moves_for(std::int32_t type);
@@ -94,10 +117,12 @@ class Diversification {
   // Equal records are one type, known by its first place in the tree.
   std::vector<std::int32_t> type_of_, place_of_;
   std::vector<std::vector<std::int32_t>> places_of_;
-  std::vector<std::vector<Crowd>> crowds_;  // per column and type
-  std::vector<std::int32_t> rows_around_;   // per type
-  std::vector<double> misses_;              // per type
-  std::vector<std::int32_t> marked_;        // per row: the last turn in which it was marked
+  std::vector<std::vector<Crowd>> crowds_;         // per column and type
+  std::vector<std::vector<std::int32_t>> inside_;  // per row: the types that it covers, ascending
+  std::vector<std::vector<std::int32_t>> around_;  // per type: the rows that cover it, ascending
+  std::vector<double> misses_;                     // per type
+  std::vector<std::int32_t> marked_;               // per row: the last turn in which it was marked
+  Remembered mended_;
   std::int32_t turn_ = 0;
   std::vector<std::pair<std::int32_t, std::int32_t>> grown_;
   BoxTree::Search search_;

@@ -64,10 +64,9 @@ Concealing::Concealing(OwnRows& rows, std::span<const std::int32_t> components) 
     bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows, components));
 }
 
-std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record) {
-  auto crowd = rows_.tree().boxes_around(record, search_.tree);
-  if (bonds_) std::erase_if(crowd, [&](std::int32_t row) { return !bonds_->together(row, record); });
-  return crowd;
+std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record, std::vector<std::int32_t> covering) {
+  if (bonds_) std::erase_if(covering, [&](std::int32_t row) { return !bonds_->together(row, record); });
+  return covering;
 }
 
 void Concealing::grow(std::int32_t row, std::int32_t record) {
@@ -87,7 +86,11 @@ template <typename Fits, typename Tie>
 std::int64_t Concealing::conceal(std::span<const std::int32_t> order, std::int64_t k, const Fits& fits,
                                  const Tie& tie) {
   std::int64_t grown = 0;
-  for (const std::int32_t one : order) {
+  const Turns turns(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    pause();
+    turns.done(i);
+    const std::int32_t one = order[i];
     auto others = fits(one);
     while (true) {
       const auto apart = std::partition(others.begin(), others.end(),
@@ -135,9 +138,13 @@ Nearest Concealing::cheapest_match(std::int32_t record, std::int64_t k) {
 std::int64_t Concealing::conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k) {
   using Waiting = std::pair<double, std::int32_t>;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
-  for (const std::int32_t record : records) waiting.emplace(cheapest_match(record, k).cost, record);
+  for (const std::int32_t record : records) {
+    pause();
+    waiting.emplace(cheapest_match(record, k).cost, record);
+  }
   std::int64_t grown = 0;
   while (!waiting.empty()) {
+    pause();
     const auto [cost, record] = waiting.top();
     waiting.pop();
     const Nearest now = cheapest_match(record, k);
@@ -156,9 +163,18 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
   const Variety enough = asked.eased();
   std::int64_t grown = 0;
   std::vector<Crowd> crowds(columns.size());
-  for (const std::int32_t record : order) {
+  // Per type of record: how many rows had grown when its rows were diverse, and one more. Equal records have
+  // the same rows.
+  std::vector<std::int64_t> diverse(at(rows_.count()), 0);
+  const Turns turns(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::int32_t record = order[i], type = rows_.tree().first_of(record);
+    turns.done(i);
+    if (diverse[at(type)] == grown + 1) continue;
+    auto covering = rows_.tree().boxes_around(record, search_.tree);
     while (true) {
-      const auto around = crowd_of(record);
+      pause();
+      const auto around = crowd_of(record, covering);
       if (around.empty()) break;  // withheld
       const auto rows = static_cast<double>(around.size());
       double now = 0.0;
@@ -167,7 +183,10 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
         for (const std::int32_t row : around) change(crowds[c], columns[c][at(row)], 1);
         now += miss(enough, crowds[c], kNobody, kNobody, rows);
       }
-      if (now <= 0.0) break;
+      if (now <= 0.0) {
+        diverse[at(type)] = grown + 1;
+        break;
+      }
       const auto is_in = [&](std::int32_t row) {
         return std::binary_search(around.begin(), around.end(), row) || rows_.withheld(row);
       };
@@ -186,6 +205,8 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
       if (partner.box < 0) break;  // nothing more is achievable, up to rounding
       grow(partner.box, record);
       if (bonds_) grow(record, partner.box);
+      const auto place = std::lower_bound(covering.begin(), covering.end(), partner.box);
+      if (place == covering.end() || *place != partner.box) covering.insert(place, partner.box);
       ++grown;
     }
   }

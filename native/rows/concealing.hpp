@@ -43,8 +43,8 @@ class Concealing {
                     const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked);
 
  private:
-  // The rows that count for a record.
-  std::vector<std::int32_t> crowd_of(std::int32_t record);
+  // Of the rows that cover a record, those that count for it.
+  std::vector<std::int32_t> crowd_of(std::int32_t record, std::vector<std::int32_t> covering);
   void grow(std::int32_t row, std::int32_t record);
   // The row around a record that costs the record's own row least to become a match; none if there are k.
   Nearest cheapest_match(std::int32_t record, std::int64_t k);

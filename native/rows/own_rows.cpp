@@ -169,12 +169,9 @@ bool OwnRows::same_box(std::int32_t row, std::span<const std::int32_t> members) 
 
 std::int64_t OwnRows::cover(std::span<const std::int32_t> order, std::int64_t k) {
   std::vector<std::uint8_t> lacks(order.size());
-  const auto rows_around = [&](std::int32_t record, BoxTree::Search& search) {
-    return static_cast<std::int64_t>(tree_.boxes_around(record, search).size());
-  };
   share(order.size(), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-      lacks[i] = rows_around(order[i], search) < k;  // rows only grow: a record with enough rows keeps them
+      lacks[i] = !tree_.is_covered(order[i], k, search);  // rows only grow: a covered record stays so
     };
   });
   std::int64_t grown = 0, before = -1;
@@ -182,8 +179,9 @@ std::int64_t OwnRows::cover(std::span<const std::int32_t> order, std::int64_t k)
     before = grown;
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (lacks[i] == 0) continue;
+      pause();
       const std::int32_t record = order[i];
-      const std::int64_t rows = rows_around(record, search_.tree);
+      const std::int64_t rows = static_cast<std::int64_t>(tree_.boxes_around(record, search_.tree).size());
       if (rows == 0 && withheld(record)) continue;
       lacks[i] = 0;
       if (rows >= k) continue;

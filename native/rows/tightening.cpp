@@ -7,15 +7,18 @@
 #include <tuple>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
 namespace {}  // namespace
 
 Tightening::Tightening(OwnRows& rows, std::int64_t k, bool keep_cores)
-    : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()), rows_around_(at(rows.count()), 0),
-      width_(at(rows.count()), 0) {
+    : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()), width_(at(rows.count()), 0),
+      copies_(at(rows.count()), 0), rows_around_(at(rows.count()), 0) {
+  for (std::int32_t record = 0; record < rows.count(); ++record) ++copies_[at(rows.tree().first_of(record))];
   for (std::int32_t row = 0; row < rows.count(); ++row) {
+    pause();
     cores_.push_back(rows.members(row));
     core_sizes_.push_back(static_cast<std::ptrdiff_t>(cores_.back().size()));
     core_costs_.push_back(rows.prices().cost(row));
@@ -23,20 +26,22 @@ Tightening::Tightening(OwnRows& rows, std::int64_t k, bool keep_cores)
   }
 }
 
-std::vector<std::int32_t> Tightening::records_in(std::int32_t row) {
-  auto inside = rows_.tree().records_in(row, search_.tree);
+std::vector<std::int32_t> Tightening::types_in(std::int32_t row) {
+  auto inside = rows_.tree().types_in(row, search_.tree);
   if (!components_.empty()) std::erase_if(inside, [&](std::int32_t r) { return !counts(row, r); });
   return inside;
 }
 
 void Tightening::take_away(std::int32_t row) {
-  for (const std::int32_t record : records_in(row)) --rows_around_[at(record)];
+  for (const std::int32_t type : types_in(row)) --rows_around_[at(type)];
 }
 
 void Tightening::put_back(std::int32_t row) {
-  const auto inside = records_in(row);
-  for (const std::int32_t record : inside) ++rows_around_[at(record)];
-  width_[at(row)] = static_cast<std::int32_t>(inside.size());
+  width_[at(row)] = 0;
+  for (const std::int32_t type : types_in(row)) {
+    ++rows_around_[at(type)];
+    width_[at(row)] += copies_[at(type)];
+  }
 }
 
 void Tightening::reshape(std::int32_t row, std::vector<std::int32_t> members) {
@@ -55,10 +60,10 @@ void Tightening::grow(std::int32_t row, std::int32_t record) {
 // Lets the cheapest rows take in a record until enough of them cover it; returns what that cost.
 double Tightening::cover(std::int32_t record, std::int64_t widest) {
   double spent = 0.0;
-  while (rows_around_[at(record)] < k_) {
+  while (rows_around(record) < k_) {
     const auto near = [&](bool any) {
       return rows_.prices().nearest_boxes(
-          record, at(k_ - rows_around_[at(record)]),
+          record, at(k_ - rows_around(record)),
           [&](std::int32_t row) {
             return (any || width_[at(row)] < widest) && !rows_.withheld(row) && counts(row, record) &&
                    !rows_.covers(row, record);
@@ -78,16 +83,23 @@ double Tightening::cover(std::int32_t record, std::int64_t widest) {
 void Tightening::cover(std::int64_t widest) {
   std::vector<std::pair<double, std::int32_t>> lacking;
   for (std::int32_t record = 0; record < rows_.count(); ++record)
-    if (rows_around_[at(record)] < k_) lacking.emplace_back(-core_costs_[at(record)], record);
+    if (rows_around(record) < k_) lacking.emplace_back(-core_costs_[at(record)], record);
   std::sort(lacking.begin(), lacking.end());
-  for (const auto& [cost, record] : lacking) cover(record, widest);
+  for (const auto& [cost, record] : lacking) {
+    pause();
+    cover(record, widest);
+  }
   changes_.clear();
 }
 
 double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest) {
   double saved = 0.0;
   std::vector<std::int32_t> some;
-  for (const std::int32_t first : order) {
+  const Turns turns(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    pause_sometimes();
+    turns.done(i);
+    const std::int32_t first = order[i];
     some.clear();
     for (std::int32_t row = first; row < std::min(first + together, rows_.count()); ++row)
       if (!rows_.withheld(row) && rows_.prices().cost(row) > core_costs_[at(row)] + kWorthwhileAlone)
@@ -108,7 +120,7 @@ double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::i
   for (const std::int32_t row : some) {
     cost += rows_.prices().cost(row);
     spent += core_costs_[at(row)];
-    const auto inside = records_in(row);
+    const auto inside = types_in(row);
     needed.insert(needed.end(), inside.begin(), inside.end());
     changes_.push_back({row, rows_.members(row)});
     reshape(row, cores_[at(row)]);
@@ -117,7 +129,7 @@ double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::i
   needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
   std::vector<std::pair<double, std::int32_t>> lacking;
   for (const std::int32_t record : needed)
-    if (rows_around_[at(record)] < k_) {
+    if (rows_around(record) < k_) {
       double least = kUnlimited;
       for (const std::int32_t row : some) least = std::min(least, rows_.prices().extra(row, record));
       lacking.emplace_back(-least, record);
@@ -137,12 +149,12 @@ double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::i
 double Tightening::shrink(std::int32_t row) {
   auto members = rows_.members(row);
   const double cost = rows_.prices().cost(row);
-  const auto inside = records_in(row);
+  const auto inside = types_in(row);
   const auto& core = cores_[at(row)];
   std::vector<std::int32_t> kept(core.begin(), core.begin() + (keep_cores_ ? core_sizes_[at(row)] : 1));
   kept.insert(kept.end(), core.begin() + core_sizes_[at(row)], core.end());
   for (const std::int32_t record : inside)
-    if (rows_around_[at(record)] <= k_) kept.push_back(record);
+    if (rows_around(record) <= k_) kept.push_back(record);
   take_away(row);
   rows_.expand_anew(row, kept, k_);
   const double saved = cost - rows_.prices().cost(row);
@@ -153,12 +165,15 @@ double Tightening::shrink(std::int32_t row) {
 
 void Tightening::count_anew() {
   std::fill(rows_around_.begin(), rows_around_.end(), 0);
-  for (std::int32_t row = 0; row < rows_.count(); ++row)
+  for (std::int32_t row = 0; row < rows_.count(); ++row) {
+    pause();
     if (!rows_.withheld(row)) put_back(row);
+  }
 }
 
 void Tightening::price_cores() {
   for (std::int32_t row = 0; row < rows_.count(); ++row) {
+    pause();
     if (rows_.withheld(row)) continue;
     const auto now = rows_.members(row);
     rows_.reshape(row, cores_[at(row)]);
@@ -183,23 +198,33 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
   count_anew();  // rows have grown since
   // From one record of each component, edges lead to all the others, and back again.
   std::vector<std::uint8_t> onward(at(rows_.count()), 0), backward(onward);
+  // What is reached is deleted from these, and not found again: of equal records, each has the same rows.
+  BoxTree rows_left(rows_.tree()), records_left(rows_.tree());
   for (std::int32_t root = 0; root < rows_.count(); ++root) {
-    connect(root, onward, [&](std::int32_t record, const auto& visit) {
-      for (const std::int32_t row : rows_.tree().boxes_around(record, search_.tree)) visit(row, row, record);
-    });
-    connect(root, backward, [&](std::int32_t row, const auto& visit) {
-      for (const std::int32_t record : records_in(row)) visit(record, row, record);
-    });
+    connect(
+        root, onward,
+        [&](std::int32_t record, const auto& visit) {
+          for (const std::int32_t row : rows_left.boxes_around(record, search_.tree)) visit(row, row, record);
+        },
+        [&](std::int32_t row) { rows_left.delete_box(row); });
+    connect(
+        root, backward,
+        [&](std::int32_t row, const auto& visit) {
+          for (const std::int32_t record : records_left.records_in(row, search_.tree))
+            visit(record, row, record);
+        },
+        [&](std::int32_t record) { records_left.delete_record(record); });
   }
   price_cores();
 }
 
 // Reaches all records in the component of the root along edges, the cheapest first, and keeps the edges
 // used: next(one, visit) calls visit(other, row, record) for each further edge, in the order of the others,
-// where `record` is in `row`. Edges at no cost are followed at once. Equal records reach each other at no
-// cost, so of edges to several of them the cheapest is enough.
-template <typename Next>
-void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next) {
+// where `record` is in `row`; drop(one) says that it is reached. Edges at no cost are followed at once. Equal
+// records reach each other at no cost, so of edges to several of them the cheapest is enough.
+template <typename Next, typename Drop>
+void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next,
+                         const Drop& drop) {
   using Edge = std::tuple<double, std::int32_t, std::int32_t, std::int32_t>;  // cost, leads to, row, record
   if (reached[at(root)] != 0) return;
   const std::size_t d = core_tree_.attributes();
@@ -216,12 +241,15 @@ void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, 
     // Records in the core stay with it, if the core stays.
     if (!inside || !keep_cores_) cores_[at(row)].push_back(record);
     reached[at(other)] = 1;
+    drop(other);
     arrived.push_back(other);
   };
   reached[at(root)] = 1;
+  drop(root);
   arrived.push_back(root);
   while (true) {
     while (!arrived.empty()) {
+      pause();
       const std::int32_t one = arrived.back();
       arrived.pop_back();
       onward.clear();

@@ -50,8 +50,11 @@ class Tightening {
   bool counts(std::int32_t row, std::int32_t record) const {
     return components_.empty() || components_[at(row)] == components_[at(record)];
   }
-  // The records in a row that it counts for.
-  std::vector<std::int32_t> records_in(std::int32_t row);
+  // The first ones of equal records in a row that it counts for.
+  std::vector<std::int32_t> types_in(std::int32_t row);
+  std::int32_t rows_around(std::int32_t record) const {
+    return rows_around_[at(rows_.tree().first_of(record))];
+  }
   void take_away(std::int32_t row);
   void put_back(std::int32_t row);
   void reshape(std::int32_t row, std::vector<std::int32_t> members);
@@ -61,8 +64,8 @@ class Tightening {
   double shrink(std::int32_t row);
   void count_anew();
   void price_cores();
-  template <typename Next>
-  void connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next);
+  template <typename Next, typename Drop>
+  void connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next, const Drop& drop);
 
   OwnRows& rows_;
   std::int64_t k_;
@@ -71,7 +74,8 @@ class Tightening {
   std::vector<std::vector<std::int32_t>> cores_;  // and after them what else has to stay in a row
   std::vector<std::ptrdiff_t> core_sizes_;
   std::vector<double> core_costs_;
-  std::vector<std::int32_t> components_, rows_around_, width_;
+  std::vector<std::int32_t> components_, width_;
+  std::vector<std::int32_t> copies_, rows_around_;  // for the first ones of equal records
   std::vector<Change> changes_;
   Prices::Search search_;
 };

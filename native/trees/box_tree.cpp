@@ -34,6 +34,11 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   std::iota(order_.begin(), order_.end(), 0);
   build();
   const std::size_t d = attributes.size();
+  for (std::int32_t place = 0; place < rows; ++place) {
+    const bool again =
+        place > 0 && std::equal(this->codes(place), this->codes(place) + d, this->codes(place - 1));
+    first_of_.push_back(again ? first_of_.back() : place);
+  }
   boxes_.resize(at(rows) * d);
   for (std::int32_t place = 0; place < rows; ++place)
     for (std::size_t a = 0; a < d; ++a) boxes_[at(place) * d + a] = Cell(attributes[a], code(place, a));
@@ -166,16 +171,6 @@ bool BoxTree::covers(std::int32_t box, const std::int32_t* record) const {
   return true;
 }
 
-std::vector<std::int32_t> BoxTree::all_members() const {
-  std::vector<std::int32_t> all;
-  all.reserve(members_.size());
-  for (std::int32_t box = 0; box < rows_; ++box) {
-    const auto present = members(box);
-    all.insert(all.end(), present.begin(), present.end());
-  }
-  return all;
-}
-
 void BoxTree::add_member(std::int32_t box, std::int32_t record) {
   const std::size_t d = attributes_.size();
   members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
@@ -218,45 +213,6 @@ void BoxTree::reshape(std::int32_t box, std::span<const std::int32_t> records) {
 
 void BoxTree::refresh_above(std::int32_t box) {
   for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) unite_below(node);
-}
-
-std::vector<std::int32_t> BoxTree::codes_of_set(std::int32_t box, std::size_t attribute) const {
-  const std::size_t d = attributes_.size();
-  std::vector<std::int32_t> found;
-  if (attributes_[attribute].size <= 64) {
-    for (std::int32_t code = 0; code < attributes_[attribute].size; ++code)
-      if (boxes_[at(box) * d + attribute].may_have(code)) found.push_back(code);
-    return found;
-  }
-  for (const std::int32_t record : members(box)) found.push_back(codes(record)[attribute]);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-double BoxTree::cost(std::int32_t box) const {
-  double sum = 0.0;
-  for (std::size_t a = 0; a < attributes_.size(); ++a) {
-    const auto& attribute = attributes_[a];
-    const Cell cell = cells(box)[a];
-    sum +=
-        attribute.weight * (attribute.kind == Kind::set
-                                ? attribute.set_cost(static_cast<std::int64_t>(codes_of_set(box, a).size()))
-                                : attribute.interval_cost(cell.low(), cell.high()));
-  }
-  return sum;
-}
-
-void BoxTree::set_members(std::span<const std::int32_t> members) {
-  const std::size_t each = members.size() / at(rows_), d = attributes_.size();
-  for (std::int32_t box = 0; box < rows_; ++box) {
-    const std::int32_t first = members[at(box) * each];
-    for (std::size_t a = 0; a < d; ++a)
-      boxes_[at(box) * d + a] = Cell(attributes_[a], codes_[at(first) * d + a]);
-    counts_[at(box)] = 0;
-    for (std::size_t i = 0; i < each; ++i) add_member(box, members[at(box) * each + i]);
-  }
-  refresh();
 }
 
 void BoxTree::unite_below(std::int32_t node) {
@@ -399,10 +355,11 @@ Nearest BoxTree::nearest_partner(std::int32_t record, bool mutual,
   return best;
 }
 
-// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves.
+// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves,
+// until that returns true.
 template <typename Enter, typename Look>
-void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
-                    const Look& look) const {
+void BoxTree::visit_until(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                          const Look& look) const {
   auto& stack = search.stack;
   stack.assign(1, {0, 0.0});
   while (!stack.empty()) {
@@ -416,8 +373,47 @@ void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const
       stack.push_back({node.left, 0.0});
       continue;
     }
-    for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
+    for (std::int32_t place = node.begin; place < node.end; ++place)
+      if (look(place)) return;
   }
+}
+
+template <typename Enter, typename Look>
+void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                    const Look& look) const {
+  visit_until(search, left, enter, [&](std::int32_t place) {
+    look(place);
+    return false;
+  });
+}
+
+std::vector<std::int32_t> BoxTree::types_in(std::int32_t box, Search& search) const {
+  std::vector<std::int32_t> found;
+  const Cell* cells = boxes_.data() + at(box) * attributes_.size();
+  visit(
+      search, records_left_,
+      [&](std::int32_t node) {
+        // A node with equal records alone has nothing new, unless the first of them is there.
+        const Node& n = nodes_[at(node)];
+        return first_of_[at(n.end - 1)] >= n.begin && may_lie_below(node, cells);
+      },
+      [&](std::int32_t record) {
+        if (first_of_[at(record)] == record && covers(box, codes(record))) found.push_back(record);
+      });
+  return found;
+}
+
+bool BoxTree::is_covered(std::int32_t record, std::int64_t times, Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  std::int64_t found = 0;
+  visit_until(
+      search, boxes_left_,
+      [&](std::int32_t node) { return may_cover(unions_.data() + at(node) * attributes_.size(), wanted); },
+      [&](std::int32_t box) {
+        found += !box_deleted_[at(box)] && covers(box, wanted);
+        return found >= times;
+      });
+  return found >= times;
 }
 
 std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {

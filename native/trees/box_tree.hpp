@@ -196,6 +196,12 @@ class BoxTree {
 
   // All records that a box covers, and all boxes that cover a record, in ascending order.
   std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
+  // The first of equal records, which stand together.
+  std::int32_t first_of(std::int32_t record) const { return first_of_[at(record)]; }
+  // Of the records that a box covers, the first ones of equal ones, in ascending order.
+  std::vector<std::int32_t> types_in(std::int32_t box, Search& search) const;
+  // Whether at least so many boxes cover a record.
+  bool is_covered(std::int32_t record, std::int64_t times, Search& search) const;
   // The records that a box would cover after it grew around a record.
   std::vector<std::int32_t> records_in_grown(std::int32_t box, std::int32_t record, Search& search) const;
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
@@ -220,6 +226,9 @@ class BoxTree {
   template <typename Enter, typename Look>
   void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
              const Look& look) const;
+  template <typename Enter, typename Look>
+  void visit_until(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                   const Look& look) const;
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
   void unite_below(std::int32_t node);
 
@@ -235,6 +244,7 @@ class BoxTree {
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<std::int32_t> owner_of_;  // per place; empty if every record has its own
+  std::vector<std::int32_t> first_of_;  // per place
   std::vector<Node> nodes_;
   std::vector<Cell> boxes_, unions_, record_unions_;
   Limits box_limits_, record_limits_;

@@ -1,4 +1,4 @@
-// How the records of a box tree are divided.
+// How the records of a box tree are divided, and what its boxes consist of.
 
 #include <algorithm>
 #include <numeric>
@@ -144,6 +144,55 @@ void BoxTree::rearrange(const Node& node, const std::vector<std::int32_t>& place
   }
   std::copy(order.begin(), order.end(), order_.begin() + node.begin);
   std::copy(moved.begin(), moved.end(), codes_.begin() + static_cast<std::ptrdiff_t>(at(node.begin) * d));
+}
+
+std::vector<std::int32_t> BoxTree::all_members() const {
+  std::vector<std::int32_t> all;
+  all.reserve(members_.size());
+  for (std::int32_t box = 0; box < rows_; ++box) {
+    const auto present = members(box);
+    all.insert(all.end(), present.begin(), present.end());
+  }
+  return all;
+}
+
+std::vector<std::int32_t> BoxTree::codes_of_set(std::int32_t box, std::size_t attribute) const {
+  const std::size_t d = attributes_.size();
+  std::vector<std::int32_t> found;
+  if (attributes_[attribute].size <= 64) {
+    for (std::int32_t code = 0; code < attributes_[attribute].size; ++code)
+      if (boxes_[at(box) * d + attribute].may_have(code)) found.push_back(code);
+    return found;
+  }
+  for (const std::int32_t record : members(box)) found.push_back(codes(record)[attribute]);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+double BoxTree::cost(std::int32_t box) const {
+  double sum = 0.0;
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    const auto& attribute = attributes_[a];
+    const Cell cell = cells(box)[a];
+    sum +=
+        attribute.weight * (attribute.kind == Kind::set
+                                ? attribute.set_cost(static_cast<std::int64_t>(codes_of_set(box, a).size()))
+                                : attribute.interval_cost(cell.low(), cell.high()));
+  }
+  return sum;
+}
+
+void BoxTree::set_members(std::span<const std::int32_t> members) {
+  const std::size_t each = members.size() / at(rows_), d = attributes_.size();
+  for (std::int32_t box = 0; box < rows_; ++box) {
+    const std::int32_t first = members[at(box) * each];
+    for (std::size_t a = 0; a < d; ++a)
+      boxes_[at(box) * d + a] = Cell(attributes_[a], codes_[at(first) * d + a]);
+    counts_[at(box)] = 0;
+    for (std::size_t i = 0; i < each; ++i) add_member(box, members[at(box) * each + i]);
+  }
+  refresh();
 }
 
 }  // namespace shoal

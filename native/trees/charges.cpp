@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-constexpr int kNewton = 30;  // at most so many steps to level values; a few are enough
+constexpr int kNewton = 30;  // maximum number of steps to level values; a few are enough
 constexpr int kHalvings = 12;
 
 }  // namespace

@@ -45,7 +45,7 @@ def draw_from(graph: NDArray[np.int32], labels: list[int], seed: int, **asked: A
     )
     crowds = Crowds(
         np.arange(0, n * k + 1, k, dtype=np.int64),
-        graph.ravel(),
+        np.sort(graph, axis=1).ravel(),
         np.ones(n * k),
         np.arange(n, dtype=np.int32),
     )

@@ -55,13 +55,17 @@ def table() -> pl.DataFrame:
         (Freeform(k=40), {"method": "sort_greedy", "effort": "fast"}),
         (KAnonymity(k=40), {"method": "chain", "effort": "best"}),
         (Concealment(k=20, chance=1), {}),
+        (Freeform(k=20, l=6), {"effort": "fast"}),
+        (Concealment(k=20, chance=1, l=4), {"effort": "fast"}),
     ],
-    ids=["matching", "doubling", "ring", "sort_greedy", "chain", "expansion"],
+    ids=["matching", "doubling", "ring", "sort_greedy", "chain", "expansion", "diverse", "diverse expansion"],
 )
 def test_a_signal_is_handled_inside_a_kernel(model: Any, options: dict[str, Any]) -> None:
     frame = table()
+    known = frame.columns
+    frame = frame.with_columns(label=pl.col("number 0") // 4 % 10)
     schema = Schema.infer(
-        frame, quasi=frame.columns, kinds={f"category {i}": "categorical" for i in range(3)}
+        frame, quasi=known, sensitive=["label"], kinds={f"category {i}": "categorical" for i in range(3)}
     )
     for seconds in (0.6, 1.2):
         start = time.process_time()

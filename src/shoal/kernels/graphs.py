@@ -93,6 +93,10 @@ class Diversification:
         """
         return self._native.widen()
 
+    def allow_wider(self) -> None:
+        """Let rows cover twice as many records as before while another move helps."""
+        self._native.allow_wider()
+
     def grow(self, rows: NDArray[np.int32], records: NDArray[np.int32]) -> None:
         """Let each of some rows grow around a record."""
         self._native.grow(rows, records)

@@ -25,7 +25,7 @@ from shoal.recoding.assignment import random_assignment
 from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
-WORTHWHILE = 0.01
+WORTHWHILE = 0.1
 """Rows grow only after a sweep of swaps that repaired less than this share of the violated records."""
 
 SLACK = ROUNDING / 2
@@ -37,7 +37,9 @@ GROWN = (
 )
 
 WIDEST = 8
-"""Rows that cover this many times k records do not grow further while another move helps.
+"""Rows that cover this many times k records do not grow further at first while another move helps. Each time
+rows have grown and records are still violated, the limit is twice as high: otherwise rows that are narrow
+grow far, and spoil the crowds of many records on their way (decision 086).
 
 A few rows that cover all records would be the cheapest solution to make all labels diverse. But
 a row that covers thousands of records is unlikely to be that of a given record, and an attacker can take this
@@ -101,8 +103,11 @@ def _make_varied(diversification: Diversification, circumstances: Circumstances)
     while diversification.violated:
         left = diversification.violated
         circumstances.progress("making sensitive values diverse", 1 - left / max(first, left))
-        if diversification.swap() < WORTHWHILE * left and diversification.widen() == 0:
+        if diversification.swap() >= WORTHWHILE * left:
+            continue
+        if diversification.widen() == 0:
             break  # every row covers the records that are left: nothing more is achievable, up to rounding
+        diversification.allow_wider()
     circumstances.progress("making sensitive values diverse", 1.0)
 
 
