@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drawing import Draw
+from mutants import equivalent
 from soaking import Campaign, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,10 @@ def case(draw: Draw, folder: Path) -> str:
     file, line, old, new = draw.choice(list(places()))
     sources = ROOT / "native" / ROOM / file, TREE / "native" / ROOM / file
     lines = sources[0].read_text(encoding="utf-8").split("\n")
-    lines[line] = changed(lines[line], old, new)
+    before, lines[line] = lines[line], changed(lines[line], old, new)
+    name = f"native/{ROOM}/{file}: {before.strip()} -> {lines[line].strip()}"
+    if name in equivalent():
+        return "equivalent"
     sources[1].write_text("\n".join(lines), encoding="utf-8")
     try:
         if _compiled():
@@ -55,9 +59,10 @@ def case(draw: Draw, folder: Path) -> str:
         killed = _tests_fail(core)
     finally:
         sources[1].write_bytes(sources[0].read_bytes())
+    CAMPAIGN.counts["mutants"] += 1
     if killed:
         return "killed"
-    raise Finding(f"survives: line {line + 1} of {file}: {old} -> {new}: {lines[line].strip()}")
+    raise Finding(f"survives: line {line + 1} of {name!r}")
 
 
 def changed(line: str, old: str, new: str) -> str:
