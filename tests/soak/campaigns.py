@@ -8,6 +8,7 @@ import faults
 import forged
 import guided
 import inputs
+import leaks
 import long_runs
 import mutants
 import native_mutants
@@ -27,8 +28,10 @@ CAMPAIGNS: dict[str, Campaign] = {
         signals.CAMPAIGN,
         allocations.CAMPAIGN,
         long_runs.CAMPAIGN,
+        leaks.CAMPAIGN,
         properties.CAMPAIGN,
         guided.CAMPAIGN,
+        long_runs.MANY,
         mutants.CAMPAIGN,
         native_mutants.CAMPAIGN,
     )

@@ -252,9 +252,9 @@ def finished(folder: Path, words: list[str]) -> None:
         "capture_output": True,
         "text": True,
     }
-    done = subprocess.run(words, **calling, timeout=300, check=False)
+    done = subprocess.run(words, **calling, timeout=900, check=False)
     if done.returncode and "--fresh" in done.stderr:  # another run was interrupted here
-        done = subprocess.run([*words, "--fresh"], **calling, timeout=300, check=False)
+        done = subprocess.run([*words, "--fresh"], **calling, timeout=900, check=False)
     if done.returncode or released(folder) is None:
         raise Finding(f"{words}: exit code {done.returncode}: {done.stderr}")
 

@@ -96,7 +96,7 @@ def ended(
     else:
         run.send_signal(sent)
     try:
-        _, told = run.communicate(timeout=300)
+        _, told = run.communicate(timeout=900)
     except subprocess.TimeoutExpired:
         os.killpg(run.pid, signal.SIGKILL)
         raise Finding(f"{engine}: the run does not end after {sent.name}, sent after {after} s") from None
