@@ -13,6 +13,7 @@ import long_runs
 import mutants
 import native_mutants
 import properties
+import sessions
 import signals
 import worlds
 from soaking import Campaign
@@ -32,6 +33,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         properties.CAMPAIGN,
         guided.CAMPAIGN,
         long_runs.MANY,
+        sessions.CAMPAIGN,
         mutants.CAMPAIGN,
         native_mutants.CAMPAIGN,
     )

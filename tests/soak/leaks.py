@@ -1,7 +1,7 @@
 """The campaign "leaks": the same worlds again and again hold no further memory of the native module.
 
-``LD_PRELOAD=failing_new.so python leaks.py SEED WORLDS FOLDER`` is the process of a case. Its allocator counts
-the pieces of memory that C++ code holds.
+``LD_PRELOAD=failing_new.so python leaks.py SEED WORLDS FOLDER`` is the process of a case. Its allocator
+counts the pieces of memory that C++ code holds.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ import functools
 import importlib
 import itertools
 import tomllib
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,9 +115,8 @@ def judged(*modules: str) -> bool:
         if soak(campaign, cases=cases).findings:
             return False
     words = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--no-header"]
+    words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # campaigns have loaded plugins already
     files = [str(ROOT / "tests" / each) for each in tests_of(*modules)]
-    # Campaigns turn warnings into errors, also that of pytest about modules which campaigns loaded.
-    warnings.filterwarnings("ignore", "Module already imported", pytest.PytestAssertRewriteWarning)
     return pytest.main([*words, "--hypothesis-profile=few", *files]) == 0
 
 
