@@ -220,3 +220,14 @@ def test_figures_without_a_record_in_several_releases() -> None:
     (told,) = found.as_dict()["linkages"]
     names = ("records_in_several", "without_tuple", "rows_alone", "rows_together", "mean_rows_alone")
     assert [told[name] for name in names] == [0, 0, 3, 3, 0.0]
+
+
+def test_figures_if_one_record_is_in_the_earlier_release_only() -> None:
+    before, after = table(*PEOPLE), table("ann", "bob", "cem", "dee", "eve")
+    one, two = release(tuple(PEOPLE)), release(("ann", "bob", "cem", "dee", "eve"))
+    found = shoal.joint_audit(after, two, schema(person="name"), KAnonymity(k=3), earlier=[(before, one)])
+    told = found.as_dict()["linkages"][0]
+    assert told["records_in_several"] == 5
+    assert told["rows_alone"] == 5  # Fay's six are not the least
+    assert told["single_row"] == 1  # hers is the only one that is gone
+    assert told["mean_rows_alone"] == 5.0
