@@ -1,13 +1,14 @@
-"""Jobs of Spark that are cancelled: nothing may write any more when the working folder is removed."""
+"""Spark and signals: a cancelled job does not write any more, and Java does not outlive its driver."""
 
 from __future__ import annotations
 
+import signal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from shoal.engines import spark_jobs
+from shoal.engines import spark_jobs, spark_sessions
 
 
 class LaggingContext:
@@ -50,3 +51,30 @@ def test_a_cancelled_job_waits_for_tasks_that_spark_tells_of_late() -> None:
     with pytest.raises(KeyboardInterrupt):
         spark_jobs.run_job(context, "dividing", lambda: None, interrupted)
     assert not context.task_runs
+
+
+def started(*sent: int) -> list[str]:
+    """Start something that gets signals meanwhile, as Spark is started; return how far it came."""
+    done: list[str] = []
+
+    def start() -> None:
+        with spark_sessions._own_signals():
+            for number in sent:
+                signal.raise_signal(number)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Spark has a handler of its own
+            done.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    return done
+
+
+def test_a_signal_while_spark_starts_is_handled_as_soon_as_it_has_started() -> None:
+    """A Java whose driver leaves while it starts runs on for ever."""
+    before = signal.getsignal(signal.SIGINT)
+    assert started(signal.SIGINT) == ["started"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_signal_does_not_wait_for_spark() -> None:
+    assert started(signal.SIGINT, signal.SIGINT) == []
