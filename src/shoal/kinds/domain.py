@@ -156,11 +156,6 @@ class Domain(ABC):
             Group i is ``codes[starts[i]:starts[i + 1]]``; no group is empty.
         """
 
-    @property
-    def tree(self) -> tuple[NDArray[np.int32], ...]:
-        """Its hierarchy for kernels: parents, first and last leaves, and the node of each leaf; or nothing."""
-        return ()
-
     def geometry(self, weight: float) -> Geometry:
         """Return the cost of covering several codes (NCP), as input for kernels.
 

@@ -113,11 +113,6 @@ class TreeDomain(Domain):
         assert isinstance(values, Nodes)
         return ~self._allowed(column)[values.nodes] & (values.nodes >= 0)
 
-    @property
-    def tree(self) -> tuple[NDArray[np.int32], ...]:
-        nodes = self.hierarchy
-        return nodes.parent, nodes.first, nodes.last, nodes.leaf_node
-
     def geometry(self, weight: float) -> Geometry:
         return Geometry(TREE, weight, len(self), self._meetings().ncp())
 

@@ -13,6 +13,7 @@ from shoal.kernels import CodeIntervals
 from shoal.kernels.narrowing import CellColumn, Narrowing
 from shoal.kinds.domain import Attribute
 from shoal.kinds.generalized import Generalized
+from shoal.kinds.trees import TreeDomain
 from shoal.methods.chain import chain
 from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.models import KAnonymity, KmAnonymity
@@ -85,7 +86,11 @@ def _require_countable(table: Table, knows: int) -> None:
 
 def _column(attribute: Attribute) -> CellColumn:
     domain = attribute.domain
-    return CellColumn(attribute.geometry(1.0).kind, len(domain), domain.missing, domain.tree)
+    tree: tuple[NDArray[np.int32], ...] = ()
+    if isinstance(domain, TreeDomain):
+        nodes = domain.hierarchy
+        tree = (nodes.parent, nodes.first, nodes.last, nodes.leaf_node)
+    return CellColumn(attribute.geometry(1.0).kind, len(domain), domain.missing, tree)
 
 
 def _members(values: Generalized) -> Lists:
