@@ -61,7 +61,7 @@ docs-version: $(VENV)/release
 
 # Known vulnerabilities of the tested versions; needs the network.
 advisories: $(VENV)/release
-	$(BIN)/pip-audit --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 # What an installation with all extras consists of, as a CycloneDX document.
 sbom: $(VENV)/release

@@ -93,3 +93,8 @@ def test_xcolor_finds_such_a_colouring() -> None:
         assert release.audit.proximity[0].risk == 0
         assert sorted(release.audit.classes.sizes) == [2, 3]
     assert audit(frame, frame, schema, epsilon=0.1, distance="least").proximity[0].risk == 1
+
+
+def test_crowds_are_counted_in_ten_bins_of_risk() -> None:
+    found = Proximity("ill", 0.0, None, np.array([0.05, 0.1, 0.55, 1.0]), np.array([2, 1, 4, 3]))
+    assert found.crowds_by_risk().tolist() == [3, 0, 0, 0, 0, 4, 0, 0, 0, 3]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import Freeform, InputError, Schema
+from shoal.auditing import knowledge
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -92,3 +93,13 @@ def test_impossible_numbers_of_known_columns_are_refused() -> None:
             shoal.audit(frame, frame, schema, Freeform(k=2), knows=knows)
     with pytest.raises(InputError, match="freeform with k alone"):
         shoal.audit(frame, frame, schema, shoal.KAnonymity(k=2), knows=1)
+
+
+def test_as_many_combinations_as_allowed_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({name: ["x", "x"] for name in NAMES})
+    schema = Schema.infer(frame, quasi=NAMES)
+    monkeypatch.setattr(knowledge, "MOST_COMBINATIONS", 6)
+    assert shoal.audit(frame, frame, schema, Freeform(k=2), knows=2).holds
+    monkeypatch.setattr(knowledge, "MOST_COMBINATIONS", 5)
+    with pytest.raises(InputError, match="6 combinations of 4 quasi-identifiers, more than 5"):
+        shoal.audit(frame, frame, schema, Freeform(k=2), knows=2)

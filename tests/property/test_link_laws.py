@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -276,3 +277,19 @@ def test_more_time_makes_figures_more_precise() -> None:
     ]
     assert all(after.error < before.error / 2 for before, after in pairwise(found))
     assert all(each.draws >= draws for each, draws in zip(found, (200, 2000, 20_000), strict=True))  # type: ignore[operator]
+
+
+def test_no_round_of_walks_may_take_longer_than_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    sampling: Any = sys.modules[links_of.__module__]
+    one_round = sampling._Sampling._round
+
+    def noted(self: Any, active: Any, walks: int, seconds: float) -> Any:
+        limits.append(seconds)
+        return one_round(self, active, walks, seconds)
+
+    monkeypatch.setattr(sampling._Sampling, "_round", noted)
+    whole(ring(300), seconds=20.0)
+    assert limits
+    assert max(limits) <= 20.0
+    assert limits == sorted(limits, reverse=True)

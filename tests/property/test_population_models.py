@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import Column, DeltaPresence, Hierarchy, InfeasibleError, InputError, Kind, KMap, Role, Schema
+from shoal.auditing.presence import presence_in_table
 from shoal.models import PopulationModel
 
 LEVELS = [["a", "ab", "top"], ["b", "ab", "top"], ["c", "cd", "top"], ["d", "cd", "top"]]
@@ -130,3 +131,11 @@ def test_what_is_refused_and_what_a_certificate_says() -> None:
     twice = pl.concat([people.head(4)] * 2).with_columns(who=pl.Series([*range(4)] * 2))
     with pytest.raises(InputError, match="counts records, not persons"):
         shoal.anonymize(twice, Schema((*COLUMNS, Column("who", Role.PERSON))), model)
+
+
+def test_rows_that_cover_no_record_of_the_population_are_counted() -> None:
+    population = frame_of([{"age": 20, "job": "x", "place": "a"}, {"age": 30, "job": "x", "place": "a"}])
+    released = pl.DataFrame({"age": ["20..30", "40"], "job": ["x", "x"], "place": ["a", "a"]})
+    outside, chances = presence_in_table(released, population, Schema(COLUMNS))
+    assert outside == 1
+    assert chances.tolist() == [0.5, 0.5]

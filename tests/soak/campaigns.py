@@ -8,10 +8,12 @@ import faults
 import forged
 import guided
 import inputs
+import leaks
 import long_runs
 import mutants
 import native_mutants
 import properties
+import sessions
 import signals
 import worlds
 from soaking import Campaign
@@ -27,8 +29,11 @@ CAMPAIGNS: dict[str, Campaign] = {
         signals.CAMPAIGN,
         allocations.CAMPAIGN,
         long_runs.CAMPAIGN,
+        leaks.CAMPAIGN,
         properties.CAMPAIGN,
         guided.CAMPAIGN,
+        long_runs.MANY,
+        sessions.CAMPAIGN,
         mutants.CAMPAIGN,
         native_mutants.CAMPAIGN,
     )

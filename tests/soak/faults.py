@@ -127,13 +127,20 @@ def command(engine: str, k: str, *, fresh: bool = False) -> list[str]:
     """Return a command that makes a release."""
     made = ["anonymize", "people.csv", "--quasi", QUASI, "--sensitive", "diagnosis", "--drop", "patient,name"]
     made += ["--k", k, "-o", "out", "--overwrite", "--quiet"]
-    words = ["--block-rows", "100", "--jobs", "2"] if engine == "blocks" else []
-    return [sys.executable, "-m", "shoal", *made, *words, *(["--fresh"] if fresh and words else [])]
+    words = {
+        "memory": [],
+        "blocks": ["--block-rows", "100", "--jobs", "2", *(["--fresh"] if fresh else [])],
+        "spark": ["--engine", "spark", "--master", "local[1]", "--block-rows", "100"],
+    }
+    return [sys.executable, "-m", "shoal", *made, *words[engine]]
 
 
-def environment() -> dict[str, str]:
+def environment(folder: Path) -> dict[str, str]:
     """Return the environment of a run, which has threads although the campaign itself does without them."""
-    return {name: text for name, text in os.environ.items() if name not in ONE_THREAD}
+    known = {name: text for name, text in os.environ.items() if name not in ONE_THREAD}
+    if (own := folder / "temporary").exists():
+        known |= {"TMPDIR": str(own), "SPARK_LOCAL_DIRS": str(own)}
+    return known
 
 
 ONE_THREAD = ("POLARS_MAX_THREADS", "SHOAL_THREADS")
@@ -185,7 +192,7 @@ def disturbed(
     run = subprocess.Popen(
         command(engine, "3"),
         cwd=folder,
-        env=environment() | ({} if known is None else {"LD_PRELOAD": refusing(), **known}),
+        env=environment(folder) | ({} if known is None else {"LD_PRELOAD": refusing(), **known}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -239,10 +246,15 @@ def finished(folder: Path, words: list[str]) -> None:
     Finding
         If it fails.
     """
-    calling: dict[str, Any] = {"cwd": folder, "env": environment(), "capture_output": True, "text": True}
-    done = subprocess.run(words, **calling, timeout=300, check=False)
+    calling: dict[str, Any] = {
+        "cwd": folder,
+        "env": environment(folder),
+        "capture_output": True,
+        "text": True,
+    }
+    done = subprocess.run(words, **calling, timeout=900, check=False)
     if done.returncode and "--fresh" in done.stderr:  # another run was interrupted here
-        done = subprocess.run([*words, "--fresh"], **calling, timeout=300, check=False)
+        done = subprocess.run([*words, "--fresh"], **calling, timeout=900, check=False)
     if done.returncode or released(folder) is None:
         raise Finding(f"{words}: exit code {done.returncode}: {done.stderr}")
 
@@ -259,13 +271,16 @@ def released(folder: Path) -> str | None:
     if not out.exists():
         return None
     names = {each.name for each in out.iterdir()}
-    wanted = {"release.csv", "certificate.json", "codebook.json", "report.html", "report.json"}
+    table = "release.parquet" if "release.parquet" in names else "release.csv"  # Spark writes the first
+    wanted = {table, "certificate.json", "codebook.json", "report.html", "report.json"}
     if not wanted <= names <= set(RELEASE_FILES):
         raise Finding(f"the output is {sorted(names)}")
-    digest = hashlib.sha256((out / "release.csv").read_bytes()).hexdigest()
-    if digest not in str(json.loads((out / "certificate.json").read_text())["files"]):
+    parts = sorted((out / table).glob("*.parquet")) or [out / table]
+    digests = [hashlib.sha256(each.read_bytes()).hexdigest() for each in parts]
+    certified = str(json.loads((out / "certificate.json").read_text())["files"])
+    if not all(digest in certified for digest in digests):
         raise Finding("the certificate is of another release")
-    return digest
+    return " ".join(digests)
 
 
 CAMPAIGN = Campaign("faults", case, slice=1)

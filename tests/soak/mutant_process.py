@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
 
-KILLED, SURVIVED, NOT_APPLIED = 1, 0, 77
+KILLED, SURVIVED, NOT_APPLIED, TOO_SLOW = 1, 0, 77, 78
+WAITING = 20
+"""How many seconds may pass for each second of processor time; more of them mean that nothing happens."""
 
 
 def tried(file: Path, tree: ast.Module, judge: Callable[[], bool], seconds: float) -> int:
-    """Return how the judgement of a changed module ended: killed, also if it takes too long, or survived.
+    """Return how the judgement of a changed module ended: killed, too slow, or survived.
 
     Parameters
     ----------
@@ -24,27 +27,35 @@ def tried(file: Path, tree: ast.Module, judge: Callable[[], bool], seconds: floa
     judge
         Called in the other process; returns whether all tests pass.
     seconds
-        How long it may take.
+        How much processor time it may take: on a busy machine, that is far less than the time by the clock.
     """
     child = os.fork()
     if child == 0:
         os.setsid()
+        limit_time(seconds)
         _quiet()
         try:
             applied = apply(compile(tree, str(file), "exec", dont_inherit=True), file)
             os._exit((SURVIVED if judge() else KILLED) if applied else NOT_APPLIED)
         except BaseException:  # whatever it is, the change was noticed
             os._exit(KILLED)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + WAITING * seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-            return code if code in (SURVIVED, NOT_APPLIED) else KILLED
+            return (
+                TOO_SLOW if code == -signal.SIGXCPU else code if code in (SURVIVED, NOT_APPLIED) else KILLED
+            )
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return KILLED
+    return TOO_SLOW
+
+
+def limit_time(seconds: float) -> None:
+    """Let the operating system end this process after some processor time."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 10))
 
 
 def apply(code: CodeType, file: Path) -> bool:

@@ -1,7 +1,8 @@
 """The campaign "mutants": one change in the code that checks releases; some test must fail.
 
 It looks for gaps in the tests, not for faults of Shoal, so ``make soak`` runs it only by its name. A mutant
-that survives is printed; it gets a test, or a line in `EQUIVALENT` that says why no test could tell it.
+that survives is printed; it gets a test, or a line in ``equivalent_mutants.toml`` that says why no test
+could tell it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import time
+import itertools
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
 PACKAGE = ROOT / "src/shoal"
 SECONDS = 600
-"""A mutant that keeps the tests busy for longer counts as killed."""
+"""A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
 QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
 """Tests of everything that take a few seconds; they come last."""
 
@@ -38,6 +40,8 @@ OPERATORS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift,
 }  # fmt: skip
+GUARDS = ("strict", "copy")
+"""Arguments of `zip` and `astype` that decide about a check of our own or about time, not about results."""
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
 
 
@@ -50,7 +54,7 @@ class Mutant:
     module
         Its path below the folder of the package.
     line, before, after
-        Where it is changed, and the text of the changed part.
+        Where it is changed, and the changed line, as `ast.unparse` writes it.
     tree
         The code of the changed module.
     """
@@ -72,18 +76,19 @@ def case(draw: Draw, folder: Path) -> str:
     del folder
     prepare()
     mutant = drawn_mutant(draw)
-    if mutant.name in EQUIVALENT:
+    if mutant.name in equivalent():
         return "equivalent"
-    began = time.monotonic()
     code = mutant_process.tried(
         ROOT / "src/shoal" / mutant.module, mutant.tree, functools.partial(judged, mutant.module), SECONDS
     )
     CAMPAIGN.counts["mutants"] += 1
     if code == mutant_process.NOT_APPLIED:
         return "not applied"
+    if code == mutant_process.TOO_SLOW:
+        return "killed: too slow"
     if code == mutant_process.KILLED:
-        return "killed: too slow" if time.monotonic() - began >= SECONDS else "killed"
-    raise Finding(f"survives: line {mutant.line} of {mutant.name}")
+        return "killed"
+    raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
 
 
 @functools.cache
@@ -100,17 +105,18 @@ def prepare() -> None:
         importlib.import_module(name)
     same = PACKAGE / "auditing/auditor.py"
     unchanged = ast.parse(same.read_text(encoding="utf-8"))
-    if mutant_process.tried(same, unchanged, functools.partial(judged, "auditing/auditor.py"), SECONDS):
+    if mutant_process.tried(same, unchanged, functools.partial(judged, *sources()), 10 * SECONDS):
         raise Finding("tests fail without a change")
 
 
-def judged(module: str) -> bool:
-    """Return whether nothing is noticed: by random cases, then by tests of the module."""
+def judged(*modules: str) -> bool:
+    """Return whether nothing is noticed: by random cases, then by tests of the modules."""
     for campaign, cases in ((forged.CAMPAIGN, 15), (worlds.CAMPAIGN, 30)):
         if soak(campaign, cases=cases).findings:
             return False
-    words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--no-header"]
-    files = [str(ROOT / "tests" / each) for each in tests_of(module)]
+    words = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--no-header"]
+    words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # campaigns have loaded plugins already
+    files = [str(ROOT / "tests" / each) for each in tests_of(*modules)]
     return pytest.main([*words, "--hypothesis-profile=few", *files]) == 0
 
 
@@ -119,10 +125,26 @@ def drawn_mutant(draw: Draw) -> Mutant:
     counts = {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
     module = draw.choices(list(counts), list(counts.values()))[0]
     tree = ast.parse(sources()[module])
+    before = ast.unparse(tree).split("\n")
     node, field = draw.choice(list(places(tree)))
-    before, line = ast.unparse(node), getattr(node, "lineno", 0)
-    after = changed(draw, node, field)
-    return Mutant(module, line, before, after, ast.fix_missing_locations(tree))
+    line = getattr(node, "lineno", 0)
+    change(draw, node, field)
+    after = ast.unparse(ast.fix_missing_locations(tree)).split("\n")
+    at = next(place for place, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
+    return Mutant(module, line, *around(before[at].strip(), after[at].strip()), tree)
+
+
+def shared(one: str, two: str) -> int:
+    """Return how many characters two texts share at their beginning."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
+
+
+def around(before: str, after: str) -> tuple[str, str]:
+    """Return the differing parts of two lines, with at most 60 characters of what they share on each side."""
+    first = shared(before, after)
+    last = shared(before[first:][::-1], after[first:][::-1])
+    begin = max(first - 60, 0)
+    return before[begin : len(before) - max(last - 60, 0)], after[begin : len(after) - max(last - 60, 0)]
 
 
 @functools.cache
@@ -149,6 +171,8 @@ def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             return  # a function inside is found on its own
         case ast.Expr(value=ast.Constant()):
             return
+        case ast.keyword(arg=name) if name in GUARDS:
+            return
         case ast.AnnAssign():
             if node.value is not None:
                 yield from _within(node.value)
@@ -173,12 +197,11 @@ def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         yield from _within(each)
 
 
-def changed(draw: Draw, node: ast.AST, field: str) -> str:
-    """Change a node of a tree; return its new text."""
+def change(draw: Draw, node: ast.AST, field: str) -> None:
+    """Change a node of a tree."""
     match node, field:
         case ((ast.If() | ast.IfExp() | ast.While()), "test"):
             node.test = ast.UnaryOp(ast.Not(), node.test)
-            return f"not ({ast.unparse(node.test.operand)})"
         case ast.Compare(), "comparison":
             node.ops[0] = COMPARISONS[type(node.ops[0])]()
         case ast.BinOp(), "operator":
@@ -194,7 +217,6 @@ def changed(draw: Draw, node: ast.AST, field: str) -> str:
             node.value = ast.Constant(None)
         case ast.AugAssign(), "statement":
             node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-    return ast.unparse(node)
 
 
 def _rename(function: ast.expr) -> None:
@@ -204,13 +226,17 @@ def _rename(function: ast.expr) -> None:
         function.attr = CALLS[function.attr]
 
 
-def tests_of(module: str) -> list[str]:
-    """Return the tests that must notice a change in a module."""
-    own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
+def tests_of(*modules: str) -> list[str]:
+    """Return the tests that must notice a change in one of some modules."""
+    own = [f"{each}.py" for module in modules for each in OWN.get(module.removesuffix(".py"), ())]
     return list(dict.fromkeys([*own, *QUICK]))
 
 
-EQUIVALENT: dict[str, str] = {}
-"""Mutants that behave as the module does, and why."""
+@functools.cache
+def equivalent() -> dict[str, str]:
+    """Return the mutants that behave as the module does, and why."""
+    listed = tomllib.loads((Path(__file__).with_name("equivalent_mutants.toml")).read_text(encoding="utf-8"))
+    return {each["mutant"]: each["why"] for each in listed["equivalent"]}
+
 
 CAMPAIGN = Campaign("mutants", case, slice=0, by_name=True)

@@ -10,19 +10,22 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from drawing import Draw
+from mutant_process import WAITING, limit_time
+from mutants import equivalent
 from soaking import Campaign, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build" / "mutants"
 ROOM = "attacks"
 SECONDS = 900
-"""A mutant that keeps the tests busy for longer counts as killed."""
+"""A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
 TESTS = (
     "unit/test_matches.py",
     "property/test_match_laws.py",
@@ -47,17 +50,21 @@ def case(draw: Draw, folder: Path) -> str:
     file, line, old, new = draw.choice(list(places()))
     sources = ROOT / "native" / ROOM / file, TREE / "native" / ROOM / file
     lines = sources[0].read_text(encoding="utf-8").split("\n")
-    lines[line] = changed(lines[line], old, new)
+    before, lines[line] = lines[line], changed(lines[line], old, new)
+    name = f"native/{ROOM}/{file}: {before.strip()} -> {lines[line].strip()}"
+    if name in equivalent():
+        return "equivalent"
     sources[1].write_text("\n".join(lines), encoding="utf-8")
     try:
         if _compiled():
             return "killed: not compiled"
-        killed = _tests_fail(core)
+        code = _tested(core)
     finally:
         sources[1].write_bytes(sources[0].read_bytes())
-    if killed:
-        return "killed"
-    raise Finding(f"survives: line {line + 1} of {file}: {old} -> {new}: {lines[line].strip()}")
+    CAMPAIGN.counts["mutants"] += 1
+    if code:
+        return "killed: too slow" if code == -signal.SIGXCPU else "killed"
+    raise Finding(f"survives: line {line + 1} of {name!r}")
 
 
 def changed(line: str, old: str, new: str) -> str:
@@ -113,7 +120,7 @@ def built() -> Path:
     if _compiled():
         raise Finding("the kernels are not compiled")
     core = next((TREE / "build").glob("_native*.so"))
-    if _tests_fail(core):
+    if _tested(core):
         raise Finding("tests fail without a change")
     return core
 
@@ -123,7 +130,8 @@ def _compiled() -> int:
     return subprocess.run([tool, "--build", TREE / "build"], capture_output=True, check=False).returncode
 
 
-def _tests_fail(core: Path) -> bool:
+def _tested(core: Path) -> int:
+    """Return how the tests end with a core; not 0 if one fails."""
     words = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--hypothesis-profile=few"]
     files = [str(ROOT / "tests" / each) for each in TESTS]
     try:
@@ -132,12 +140,13 @@ def _tests_fail(core: Path) -> bool:
             cwd=ROOT,
             env=os.environ | {"SHOAL_NATIVE": str(core)},
             capture_output=True,
-            timeout=SECONDS,
+            timeout=WAITING * SECONDS,
+            preexec_fn=lambda: limit_time(SECONDS),
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return -signal.SIGXCPU
+    return done.returncode
 
 
 CAMPAIGN = Campaign("native-mutants", case, slice=0, by_name=True)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import faults
@@ -17,15 +18,20 @@ from visitor import Forger, running
 from shoal.samples import hospital
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
-MOMENTS = 6
-"""The number of runs in a case that get a signal."""
+ENGINES = ("memory", "memory", "memory", "blocks", "blocks", "blocks", "page", "page", "spark")
+MOMENTS = {"memory": 6, "blocks": 6, "page": 6, "spark": 3}
+"""The number of runs in a case that get a signal, by engine."""
+SPARKS_OWN = ("blockmgr-", "spark-", "artifacts-", "hsperfdata", "liblz4", "libzstd", "snappy")
+"""How names of temporary files begin that Spark and Java make themselves."""
 
 
 def case(draw: Draw, folder: Path) -> str:
     """End runs of one engine, one after the other, and repeat the last one without a signal."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup, which runs would inherit
         signal.signal(signal.SIGHUP, lambda *_: None)
-    engine = draw.choice(["memory", "memory", "blocks", "blocks", "page"])
+    engine = draw.choice(ENGINES)
+    if engine == "spark" and find_spec("pyspark") is None:
+        return "no Spark"
     if engine == "page":
         return page(draw, folder)
     return runs(draw, folder, engine)
@@ -41,46 +47,56 @@ def runs(draw: Draw, folder: Path, engine: str) -> str:
         is not disturbed, fails or leaves anything beside its output.
     """
     hospital(faults.ROWS, seed=1).write_csv(folder / "people.csv")
+    if engine == "spark":
+        (folder / "temporary").mkdir()
     began = time.monotonic()
     faults.finished(folder, faults.command(engine, "7"))
     took = time.monotonic() - began
     if draw.random() < 0.3:
         shutil.rmtree(folder / "out")  # there is no earlier release
-    late = 0
-    for _ in range(MOMENTS):
+    late, killed = 0, False
+    for _ in range(MOMENTS[engine]):
         name = draw.choice(SIGNALS)
         before = faults.released(folder)
-        code = ended(draw, folder, engine, signal.Signals[name], draw.uniform(0, took))
+        everyone = draw.random() < 0.5
+        killed |= everyone and name == "SIGKILL"
+        code = ended(draw, folder, engine, signal.Signals[name], draw.uniform(0, took), everyone=everyone)
         # A signal may come after the output is in place, which `released` finds to be complete.
         if faults.released(folder) != before and code > 0 and code != 128 + signal.Signals[name]:
             raise Finding(f"{name}, {engine}: exit code {code}, but the output is another")
         late += not code
         COUNTS[f"signals, {engine}"] += 1
     faults.finished(folder, faults.command(engine, "3", fresh=True))
-    left = sorted(each.name for each in folder.iterdir())
+    left = sorted(each.name for each in folder.iterdir() if each.name != "temporary")
+    # Nobody removes the files of a Java that was killed itself.
+    own = SPARKS_OWN if killed else SPARKS_OWN[3:]
+    if engine == "spark":
+        left += [each.name for each in (folder / "temporary").iterdir() if not each.name.startswith(own)]
     if left != ["out", "people.csv"]:
         raise Finding(f"{engine}: {left} are left")
-    return f"{engine}: {late} of {MOMENTS} came too late"
+    return f"{engine}: {late} of {MOMENTS[engine]} came too late"
 
 
-def ended(draw: Draw, folder: Path, engine: str, sent: signal.Signals, after: float) -> int:
+def ended(
+    draw: Draw, folder: Path, engine: str, sent: signal.Signals, after: float, *, everyone: bool
+) -> int:
     """Return the exit code of a run that gets a signal: it alone, or all its processes as in a terminal."""
     run = subprocess.Popen(
         faults.command(engine, "3", fresh=draw.random() < 0.5),
         cwd=folder,
-        env=faults.environment(),
+        env=faults.environment(folder),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     time.sleep(after)
-    if draw.random() < 0.5:
+    if everyone:
         os.killpg(run.pid, sent)
     else:
         run.send_signal(sent)
     try:
-        _, told = run.communicate(timeout=300)
+        _, told = run.communicate(timeout=900)
     except subprocess.TimeoutExpired:
         os.killpg(run.pid, signal.SIGKILL)
         raise Finding(f"{engine}: the run does not end after {sent.name}, sent after {after} s") from None
@@ -109,7 +125,7 @@ def page(draw: Draw, folder: Path) -> str:
     tables.mkdir()
     temporary.mkdir()
     table = hospital(60, seed=1).write_csv().encode()
-    for _ in range(MOMENTS):
+    for _ in range(MOMENTS["page"]):
         sent = signal.Signals[draw.choice(SIGNALS)]
         # It sees itself that there is no traceback and, unless the server was killed, that nothing is left.
         with running(tables, temporary, signal_number=sent) as server:

@@ -6,7 +6,7 @@ import pytest
 from campaigns import CAMPAIGNS
 from soaking import Campaign, Finding, soak, summary
 
-SLOW = ("faults", "signals", "long", "allocations")
+SLOW = ("faults", "signals", "long", "allocations", "leaks")
 
 
 @pytest.mark.parametrize(

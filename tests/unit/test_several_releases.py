@@ -192,3 +192,42 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads(called(tmp_path, *asked, *more, "--json").stdout)["together"]["k"] == 3
     wrong = called(tmp_path, *asked, *more, "--with-key", "a", "--with-key", "b", code=2)
     assert "--with-key must be given as often as --with" in wrong.stderr
+
+
+def test_figures_over_all_records_are_those_of_the_example() -> None:
+    everyone = table(*PEOPLE)
+    found = shoal.joint_audit(everyone, SECOND, schema(), KAnonymity(k=3), earlier=[(everyone, FIRST)])
+    (told,) = found.as_dict()["linkages"]
+    wanted = {
+        "records_in_several": 6,
+        "without_tuple": 0,
+        "rows_alone": 3,
+        "rows_together": 1,
+        "mean_rows_alone": 3.0,
+        "mean_rows_together": 10 / 6,
+        "single_row": 2,
+        "mean_best_guess": 4 / 6,
+        "mean_tuples": 10 / 6,
+        "persons_per_tuple": 1,
+    }
+    assert {name: told[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_figures_without_a_record_in_several_releases() -> None:
+    one, two = table("ann", "bob", "cem"), table("dee", "eve", "fay")
+    releases = release(("ann", "bob", "cem")), release(("dee", "eve", "fay"))
+    found = shoal.joint_audit(two, releases[1], schema(), KAnonymity(k=3), earlier=[(one, releases[0])])
+    (told,) = found.as_dict()["linkages"]
+    names = ("records_in_several", "without_tuple", "rows_alone", "rows_together", "mean_rows_alone")
+    assert [told[name] for name in names] == [0, 0, 3, 3, 0.0]
+
+
+def test_figures_if_one_record_is_in_the_earlier_release_only() -> None:
+    before, after = table(*PEOPLE), table("ann", "bob", "cem", "dee", "eve")
+    one, two = release(tuple(PEOPLE)), release(("ann", "bob", "cem", "dee", "eve"))
+    found = shoal.joint_audit(after, two, schema(person="name"), KAnonymity(k=3), earlier=[(before, one)])
+    told = found.as_dict()["linkages"][0]
+    assert told["records_in_several"] == 5
+    assert told["rows_alone"] == 5  # Fay's six are not the least
+    assert told["single_row"] == 1  # hers is the only one that is gone
+    assert told["mean_rows_alone"] == 5.0

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from shoal.methods import Progress
@@ -55,8 +56,15 @@ def run_job(context: SparkContext, what: str, action: Callable[[], _Result], pro
 
 
 def _wait_for_tasks(context: SparkContext, group: str) -> None:
-    """Wait for the last tasks of a group, which may write for a while after their job is cancelled."""
+    """Wait for the last tasks of a group, which may write for a while after their job is cancelled.
+
+    Spark tells of jobs and tasks late if the machine is busy, so what happened until now comes first.
+    """
+    from py4j.protocol import Py4JError
+
     deadline = time.monotonic() + LAST_TASKS
+    with suppress(Py4JError):  # its own limit is 10 s
+        context._jsc.sc().listenerBus().waitUntilEmpty()
     while time.monotonic() < deadline and any(stage.numActiveTasks for stage in _stages(context, group)):
         time.sleep(0.1)
 

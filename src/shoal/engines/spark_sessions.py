@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from shoal.base.distribution import install_command
@@ -152,11 +153,35 @@ def _packaged_java(home: Path) -> Path:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep the caller's handler of interrupts, which Spark would replace."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, before)
+    """Keep the caller's handlers of signals, and call them only when Spark has started.
+
+    Spark replaces the handler of interrupts. And a Java whose driver leaves while it starts runs on for ever.
+    A second signal is handled at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        handler = before[number]
+        if len(came) > 1 and callable(handler):
+            handler(number, frame)
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # not set by Python
+                signal.signal(number, handler)
+        if len(came) == 1:
+            signal.raise_signal(came[0])
 
 
 @contextmanager

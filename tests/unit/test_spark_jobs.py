@@ -1,0 +1,80 @@
+"""Spark and signals: a cancelled job does not write any more, and Java does not outlive its driver."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from shoal.engines import spark_jobs, spark_sessions
+
+
+class LaggingContext:
+    """A Spark whose status is late, as on a busy machine: tasks are known only after their events came in."""
+
+    def __init__(self) -> None:
+        self.task_runs = True
+        self.told = False
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(listenerBus=lambda: self))
+
+    def setJobGroup(self, *_: Any, **__: Any) -> None:  # noqa: N802 - the name in Spark
+        pass
+
+    cancelJobGroup = setJobGroup  # noqa: N815
+
+    def waitUntilEmpty(self) -> None:  # noqa: N802
+        self.told = True
+
+    def statusTracker(self) -> LaggingContext:  # noqa: N802
+        return self
+
+    def getJobIdsForGroup(self, _: str) -> list[int]:  # noqa: N802
+        return [0] if self.told else []
+
+    def getJobInfo(self, _: int) -> Any:  # noqa: N802
+        return SimpleNamespace(stageIds=[0])
+
+    def getStageInfo(self, _: int) -> Any:  # noqa: N802
+        found = SimpleNamespace(numActiveTasks=int(self.task_runs), numCompletedTasks=0, numTasks=1)
+        self.task_runs = False  # it ends soon
+        return found
+
+
+def test_a_cancelled_job_waits_for_tasks_that_spark_tells_of_late() -> None:
+    context: Any = LaggingContext()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spark_jobs.run_job(context, "dividing", lambda: None, interrupted)
+    assert not context.task_runs
+
+
+def started(*sent: int) -> list[str]:
+    """Start something that gets signals meanwhile, as Spark is started; return how far it came."""
+    done: list[str] = []
+
+    def start() -> None:
+        with spark_sessions._own_signals():
+            for number in sent:
+                signal.raise_signal(number)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Spark has a handler of its own
+            done.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    return done
+
+
+def test_a_signal_while_spark_starts_is_handled_as_soon_as_it_has_started() -> None:
+    """A Java whose driver leaves while it starts runs on for ever."""
+    before = signal.getsignal(signal.SIGINT)
+    assert started(signal.SIGINT) == ["started"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_signal_does_not_wait_for_spark() -> None:
+    assert started(signal.SIGINT, signal.SIGINT) == []
