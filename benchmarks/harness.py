@@ -8,8 +8,10 @@ import platform
 import resource
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,18 +132,64 @@ def report(module: str, arguments: dict[str, Any]) -> None:
     """Do what `in_fresh_process` asked for and print it as one line of JSON."""
     work = __import__(f"benchmarks.{module}", fromlist=["work"]).work
     figures = work(**arguments)
-    figures["peak_mib"] = _peak_kib() / 1024
+    figures["peak_mib"] = peak_mib()
     print(json.dumps(figures))
 
 
-def _peak_kib() -> int:
+def peak_mib() -> float:
     """Return the peak memory of this process; on Linux without that of the process that started it."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM:"):
-                return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@contextmanager
+def watched_memory() -> Iterator[list[float]]:
+    """Measure repeatedly how many MiB this process and all that it started have together."""
+    found, done = [0.0], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.2):
+            found.append(resident_mib(os.getpid()))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        looking.join()
+
+
+def resident_mib(process: int) -> float:
+    """Return how many MiB of memory a process and all that it started have together."""
+    sizes = [of_process(each, "statm").split() for each in (process, *started_by(process))]
+    return sum(int(size[1]) for size in sizes if size) * resource.getpagesize() / 2**20
+
+
+def started_by(process: int) -> set[int]:
+    """Return all processes that a process started, and those that these started."""
+    lists = [of_process(process, f"task/{thread.name}/children") for thread in _threads(process)]
+    children = {int(each) for listed in lists for each in listed.split()}
+    return children.union(*map(started_by, children))
+
+
+def of_process(process: int, file: str) -> str:
+    """Return what the system says about a process in one of its files, and nothing if it has ended."""
+    try:
+        return Path(f"/proc/{process}/{file}").read_text(encoding="ascii")
+    except OSError:
+        return ""
+
+
+def _threads(process: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{process}/task").iterdir())
+    except OSError:
+        return []
 
 
 def timed(function: Any, *arguments: Any, **options: Any) -> tuple[Any, float]:

@@ -138,7 +138,7 @@ def _scatter(
             ]
             if sum(piece.height for piece in pieces):
                 file = private_file(folder / f"scattered-{number}-{turn}.arrow")
-                pl.concat(pieces).write_ipc(file)
+                pl.concat(pieces).write_ipc(file, compression="lz4")
                 scattered[number].append(file)
     return scattered
 

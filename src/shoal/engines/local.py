@@ -14,6 +14,7 @@ from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.attacking import attack, held_out
 from shoal.auditing.rules import rule_for
+from shoal.base.memory import give_back_memory
 from shoal.base.randomness import SEED_BITS, Randomness, checked_seed
 from shoal.base.statements import checked_about
 from shoal.engines.rerunning import checked_runs
@@ -237,6 +238,7 @@ def anonymize_table(
             recoding = within_limits(function, table, model, circumstances, leave_out, options)
         else:
             recoding = function(table, model, circumstances, **options)
+        give_back_memory()  # what a method needs beside its result can be more than all that follows
         moving("auditing", 0.0)
         notes = {"notes": circumstances.notes} if circumstances.notes else {}
         made = {"method": name, "options": options, "seeded": seed is not None, **notes}

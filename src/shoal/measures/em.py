@@ -11,10 +11,10 @@ from shoal.recoding import Recoding
 
 def em_of_rows(recoding: Recoding) -> NDArray[np.float64]:
     """Return the entropy measure of each row."""
-    bits = [
+    bits = (
         values.entropies(attribute.counts)
         for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
-    ]
+    )
     return weighted(recoding, bits)
 
 

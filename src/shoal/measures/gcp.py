@@ -11,7 +11,7 @@ from shoal.recoding import Recoding
 
 def ncp(recoding: Recoding) -> NDArray[np.float64]:
     """Return the normalized certainty penalty of each row, the weighted mean over its attributes."""
-    return weighted(recoding, [values.ncp() for values in recoding.values])
+    return weighted(recoding, (values.ncp() for values in recoding.values))
 
 
 @loss_measure(

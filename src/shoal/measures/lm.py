@@ -11,10 +11,10 @@ from shoal.recoding import Recoding
 
 def lm_of_rows(recoding: Recoding) -> NDArray[np.float64]:
     """Return the loss metric of each row."""
-    shares = [
+    shares = (
         np.maximum(values.sizes() - 1, 0) / max(attribute.domain.cardinality - 1, 1)
         for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
-    ]
+    )
     return weighted(recoding, shares)
 
 

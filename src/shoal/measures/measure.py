@@ -151,7 +151,7 @@ def mean_by_name(figures: Sequence[Mapping[str, float]], rows: Sequence[int]) ->
     return {name: mean_over_rows([each[name] for each in figures], rows) for name in figures[0]}
 
 
-def weighted(recoding: Recoding, of_boxes: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def weighted(recoding: Recoding, of_boxes: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the mean over attributes by their weights, for each row.
 
     Parameters
@@ -161,5 +161,9 @@ def weighted(recoding: Recoding, of_boxes: list[NDArray[np.float64]]) -> NDArray
     of_boxes
         For each attribute, the loss in each of its generalized values.
     """
-    boxes: NDArray[np.float64] = recoding.table.weights @ np.asarray(of_boxes)
+    weights = recoding.table.weights
+    together = np.empty((len(weights), len(recoding.values[0])))
+    for place, losses in zip(together, of_boxes, strict=True):  # one at a time: none is in memory twice
+        place[:] = losses
+    boxes: NDArray[np.float64] = weights @ together
     return boxes[recoding.box]

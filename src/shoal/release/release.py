@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.auditing import Audit, audit_table
 from shoal.base import fresh_columns
+from shoal.base.memory import give_back_memory
 from shoal.base.randomness import Randomness
 from shoal.errors import InternalError
 from shoal.files.staging import staged_folder
@@ -355,7 +356,9 @@ def publish(
         circumstances = {**circumstances, "notes": notes}
     if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
         circumstances = {**circumstances, "warnings": several}
+    give_back_memory()
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
+    give_back_memory()
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
     audited = (whole.without_identifiers(), leave_out) if whole is not None and leave_out else None

@@ -301,7 +301,8 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     if isinstance(cells.dtype, pl.Categorical | pl.Enum):
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:
-        return cells.set(cells == "", None)
+        empty = cells == ""
+        return cells.set(empty, None) if empty.any() else cells  # a copy of a large table takes much memory
     return cells.fill_nan(None) if cells.dtype.is_float() else cells
 
 

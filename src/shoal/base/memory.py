@@ -1,0 +1,25 @@
+"""Memory that is free, but still counts as that of the process."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the operating system, if the allocator is glibc's, which keeps most of it.
+
+    It takes some milliseconds, also after a gigabyte was freed in small pieces.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    with suppress(AttributeError, OSError, TypeError):  # another allocator, or another system
+        return ctypes.CDLL(None).malloc_trim
+    return None

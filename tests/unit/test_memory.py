@@ -1,0 +1,30 @@
+"""Memory that was freed goes back to the operating system."""
+
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from shoal.base.memory import give_back_memory
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="another allocator than glibc's"
+)
+def test_small_pieces_are_given_back() -> None:
+    pieces = [bytes(2_000) for _ in range(50_000)]
+    last = bytes(2_000)  # without it, the allocator would give back everything that lies before
+    pieces.clear()
+    before = _resident()
+    give_back_memory()
+    assert _resident() < before - 50_000_000
+    assert len(last) == 2_000
+
+
+def test_it_does_no_harm() -> None:
+    give_back_memory()
