@@ -155,7 +155,7 @@ def _packaged_java(home: Path) -> Path:
 def _own_signals() -> Iterator[None]:
     """Keep the caller's handlers of signals, and call them only when Spark has started.
 
-    Spark replaces the handler of interrupts. And a Java whose driver leaves while it starts runs on for ever.
+    Spark replaces the handler of interrupts. And a Java whose driver leaves while it starts may never end.
     A second signal is handled at once.
     """
     if threading.current_thread() is not threading.main_thread():
