@@ -56,8 +56,6 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
     # Rows that may not belong, and values that are not exact, both make the mean uncertain.
     doubt = weights * (1 - weights) * (values - mean) ** 2 + weights * spread**2
     unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
-    inside, between = (float((weights * each).sum()) for each in (spread**2, (values - mean) ** 2))
-    moved = _moved(joint, numbers, asked, mean) if inside > 0 else 0.0
     return Evidence(
         mean,
         int(certain.sum()),
@@ -67,7 +65,6 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
         float(unsure.sum()) / total,
         _difference(joint, numbers, asked, rows) if doubt.any() else 0.0,
         unknown,
-        moved * inside / max(inside + between, _TINY),
     )
 
 
@@ -86,17 +83,6 @@ def _unknown(numbers: OrderedCells, rows: NDArray[np.int64], certain: int) -> Ev
         raise InputError("no row that can meet the conditions has a number", reason=Reason.NO_ROWS)
     lowest, highest = float(low[there].min()), float(high[there].max())
     return Evidence((lowest + highest) / 2, certain, len(rows), 0.0, 0.0, 0.0, 0.0, (highest - lowest) / 2)
-
-
-def _moved(joint: Joint, numbers: OrderedCells, asked: Asked, mean: float) -> float:
-    """Return by how much conditions on other columns move a mean."""
-    likely = joint.mixture.likely[joint.places[numbers.notes.name]][:-1] @ joint.mixture.shares
-    middles = numbers.edges[:-1] / 2 + numbers.edges[1:] / 2
-    within = next((question for column, question in asked if column == numbers.notes.name), None)
-    if within is not None:
-        likely = likely * numbers.within(middles, within)
-    total = float(likely.sum())
-    return abs(mean - float((likely * middles).sum()) / total) if total > 0 else 0.0
 
 
 def _difference(joint: Joint, numbers: OrderedCells, asked: Asked, rows: NDArray[np.int64]) -> float:

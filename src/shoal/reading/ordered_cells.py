@@ -196,7 +196,7 @@ class OrderedCells(ReadCells[AskedRanges]):
         lower, upper = self._required_ends()
         absent = self.absent & self.exact
         if asked is not None:
-            lower, upper = lower & self.within(self.low, asked), upper & self.within(self.high, asked)
+            lower, upper = lower & self._within(self.low, asked), upper & self._within(self.high, asked)
             absent = absent & asked.missing
         return (lower.astype(np.float64) + upper + absent)[index]
 
@@ -204,12 +204,11 @@ class OrderedCells(ReadCells[AskedRanges]):
         """Return the sum of a power of the required numbers of some cells, inside a question."""
         total = np.zeros(len(self))
         for ends, there in zip((self.low, self.high), self._required_ends(), strict=True):
-            inside = there if asked is None else there & self.within(ends, asked)
+            inside = there if asked is None else there & self._within(ends, asked)
             total += np.where(inside, np.nan_to_num(ends) ** power, 0.0)
         return np.asarray(total[index])
 
-    def within(self, places: Floats, asked: AskedRanges) -> NDArray[np.bool_]:
-        """Return which places on the scale lie inside a question."""
+    def _within(self, places: Floats, asked: AskedRanges) -> NDArray[np.bool_]:
         found = np.zeros(len(places), dtype=np.bool_)
         for low, high in asked.ends:
             found |= (low <= places) & (places <= high)
