@@ -129,7 +129,6 @@ def _by_estimator(
         figures["tight"][name] |= {
             "gain": float(gain.mean()),
             "gain_error": float(gain.std(ddof=1) / np.sqrt(len(gain))),
-            "closer": float((gain > 0).mean() + (gain == 0).mean() / 2),
         }
     return figures
 
@@ -146,7 +145,6 @@ def _figures(
         "median": float(np.median(errors)),
         "coverage": float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()),
         "bounded": float(((certain <= truth) & (truth <= possible)).mean()),
-        "width": float(np.median((high - low) / truth)),
         "questions": len(queries),
     }, errors
 
