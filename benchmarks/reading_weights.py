@@ -227,7 +227,7 @@ def widened(found: Mapping[tuple[str, int, str], Floats], weights: Floats) -> Fl
             by_table.setdefault(data, []).append(coverage(rows, wider))
         if min(map(np.mean, by_table.values())) >= LEAST:
             break
-    return wider
+    return np.asarray(wider)
 
 
 def main(options: Sequence[str]) -> None:
