@@ -18,6 +18,7 @@ NOT_BENCHMARKS = {
     "concealment_data",
     "harness",
     "literal_sort_greedy",
+    "reading_cells",
     "reading_large",
     "reading_page",
     "reading_powers",

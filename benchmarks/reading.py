@@ -1,15 +1,13 @@
 """Reading releases: errors of answers by estimator, coverage of intervals, drawn tables for models, time.
 
 `python -m benchmarks reading --only adult --k 2,10` measures some of the cells, and `--page` writes the page
-of everything that was measured with the reader as it is now. Models are trained with scikit-learn; without
-it, that section is left out.
+of everything that was measured with the reader as it is now. What was measured is kept in `reading.jsonl`.
+Models are trained with scikit-learn; without it, that section is left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import hashlib
 import json
 import tempfile
 import time
@@ -22,18 +20,17 @@ import numpy as np
 import polars as pl
 
 from benchmarks import harness
-from benchmarks.harness import in_fresh_process, timed, write_page
+from benchmarks.harness import in_fresh_process, write_page
+from benchmarks.reading_cells import kept, release_digest, tidy
 from benchmarks.reading_page import page_text
 from benchmarks.reading_releases import (
     DATA,
     KS,
-    LARGE,
     METHODS,
-    is_made,
     loaded,
+    release_in_time,
     release_of,
     released_by_rival,
-    slow_methods,
 )
 from shoal import KAnonymity, anonymize, read_table
 from shoal.base.randomness import Randomness
@@ -45,32 +42,39 @@ from shoal.table import Table
 WORKLOADS = ((1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1), (2, 0.01), (2, 0.3))
 """The number of quasi-identifiers and the share of the domain that questions ask for."""
 STANDARD = (2, 0.1)
-MEANS = 6
-"""One of this number of questions also asks for the mean of a column of numbers."""
+QUESTIONS, OTHER_QUESTIONS, MEANS = 300, 60, 100
+"""At k = 10, the number of standard questions, of each other workload, and of those that also ask for a mean;
+at other k half of them."""
 RIVALS = {"anonypy 0.2.1": KAnonymity(k=10), "anjana 1.2.3, 20% suppression": None}
 """Other tools, and the model that their cells are tight by; None for labels of hierarchies."""
 
 
-def questions_of(data: str, k: int, workload: tuple[int, float]) -> int:
-    """Return the number of questions of a workload: most at k = 10, and more of small tables."""
-    few = data in LARGE
-    if workload == STANDARD:
-        return 300 if k == 10 else 60 if few else 120
-    return (30 if few else 60) if k == 10 else 12 if few else 24
-
-
 def work(data: str, method: str, k: int) -> dict[str, Any]:
-    """Answer questions of several workloads from a release, with every estimator."""
-    frame, schema = loaded(data)
-    table = Table.encode(frame, schema)
+    """Answer questions of several workloads from a release, with every estimator.
+
+    Releases of several methods may be the same; only the first of them is read.
+    """
+    state = release_in_time(data, method, k)
+    if state is not None:
+        return {"state": state}
     folder = release_of(data, method, k)
     made = json.loads((folder / "made.json").read_text(encoding="utf-8"))
-    workloads = _workloads(table, data, k)
+    known = {name: made[name] for name in ("gcp", "effort", "commit")}
+    known["release"] = release_digest(folder, open_release(folder))
+    for other in METHODS:
+        found = kept(f"{data}-{other}-{k}")
+        if found is not None and found.get("release") == known["release"] and "tight" in found:
+            return {**known, "same": other}
+    frame, schema = loaded(data)
+    table = Table.encode(frame, schema)
     estimators = ESTIMATORS if k == 10 else ("tight", "even")
     return {
-        **{name: made[name] for name in ("gcp", "effort", "commit")},
+        **known,
         **_by_estimator(
-            table, workloads, lambda estimator: open_release(folder, estimator=estimator), estimators
+            table,
+            _workloads(table, k),
+            lambda estimator: open_release(folder, estimator=estimator),
+            estimators,
         ),
     }
 
@@ -80,7 +84,7 @@ def work_rival(rival: str) -> dict[str, Any]:
     frame, schema = loaded("adult")
     table = Table.encode(frame, schema)
     released = released_by_rival(rival, 10)
-    workloads = {"2 0.1": _workloads(table, "adult", 10)["2 0.1"]}
+    workloads = {"2 0.1": _workloads(table, 10)["2 0.1"]}
     model = RIVALS[rival]
     return {
         "rows": len(released),
@@ -90,10 +94,10 @@ def work_rival(rival: str) -> dict[str, Any]:
     }
 
 
-def _workloads(table: Table, data: str, k: int) -> dict[str, Sequence[Query]]:
+def _workloads(table: Table, k: int) -> dict[str, Sequence[Query]]:
     found: dict[str, Sequence[Query]] = {}
     for columns, share in WORKLOADS:
-        count = questions_of(data, k, (columns, share))
+        count = (QUESTIONS if (columns, share) == STANDARD else OTHER_QUESTIONS) // (1 if k == 10 else 2)
         with suppress(InputError):
             found[f"{columns} {share}"] = draw_queries(
                 table, count, Randomness(5), selectivity=share, quasi=columns, sensitive=1
@@ -119,14 +123,12 @@ def _by_estimator(
             if estimator in ("tight", "even") or name == "2 0.1":
                 figures[estimator][name], errors[f"{estimator} {name}"] = _figures(reader, table, queries)
         if estimator == "tight":
-            asked = len(workloads["2 0.1"]) // MEANS
-            figures[estimator]["means"] = _means(reader, table, workloads["2 0.1"][:asked])
+            figures[estimator]["means"] = _means(reader, table, workloads["2 0.1"])
     for name in workloads:
         gain = errors[f"even {name}"] - errors[f"tight {name}"]
         figures["tight"][name] |= {
             "gain": float(gain.mean()),
             "gain_error": float(gain.std(ddof=1) / np.sqrt(len(gain))),
-            "closer": float((gain > 0).mean() + (gain == 0).mean() / 2),
         }
     return figures
 
@@ -134,7 +136,7 @@ def _by_estimator(
 def _figures(
     reader: Reader, table: Table, queries: Sequence[Query]
 ) -> tuple[dict[str, float], np.ndarray[Any, Any]]:
-    answers, seconds = timed(lambda: [_answer(reader, conditions_of(table, query)) for query in queries])
+    answers = [_answer(reader, conditions_of(table, query)) for query in queries]
     truth = np.array([query.answer for query in queries])
     estimate, low, high, certain, possible = np.array(answers).T
     errors = np.abs(estimate - truth) / truth
@@ -143,9 +145,7 @@ def _figures(
         "median": float(np.median(errors)),
         "coverage": float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()),
         "bounded": float(((certain <= truth) & (truth <= possible)).mean()),
-        "width": float(np.median((high - low) / truth)),
         "questions": len(queries),
-        "seconds": seconds / len(queries),
     }, errors
 
 
@@ -153,7 +153,7 @@ def _means(reader: Reader, table: Table, queries: Sequence[Query]) -> dict[str, 
     """Return how often intervals of means contain the truth, and the mean error in standard deviations."""
     numbers = [a for a in table.attributes if a.column.kind.numeric]
     inside, off = [], []
-    for place, query in enumerate(queries):
+    for place, query in enumerate(queries[:: QUESTIONS // MEANS]):
         attribute = numbers[place % len(numbers)]
         values = attribute.domain.values.cast(pl.Float64, strict=False).to_numpy()[attribute.codes]
         chosen = values[met_by(table, query)]
@@ -231,72 +231,43 @@ def work_models() -> dict[str, Any]:
     return {name: [score(make, [frame]), score(make, drawn)] for name, make in makers.items()}
 
 
-def reader_digest() -> str:
-    """Return a digest of the sources that the figures depend on, apart from the releases."""
-    folder = harness.ROOT / "src" / "shoal" / "reading"
-    sources = sorted(each for each in folder.glob("*.py") if each.name != "wording.py")
-    return hashlib.sha256("".join(map(_code, sources)).encode()).hexdigest()[:12]
-
-
-def _code(file: Path) -> str:
-    """Return what a module does, apart from its comments and docstrings."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def kept(name: str, measure: Callable[[], dict[str, Any]] | None) -> dict[str, Any] | None:
-    """Return what was measured with the reader as it is now; if nothing was, measure it if that is wanted."""
-    file = harness.MEASURED / "reading" / reader_digest() / f"{name}.json"
-    if not file.exists():
-        if measure is None:
-            return None
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(measure()), encoding="utf-8")
-        print(name, flush=True)
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
 def main(options: Sequence[str] = ()) -> None:
     """Measure, and write the results page."""
     parser = argparse.ArgumentParser("reading")
     parser.add_argument("--only", default=",".join(DATA))
     parser.add_argument("--k", default=",".join(map(str, KS)))
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--made", action="store_true", help="only releases that were made before")
-    parser.add_argument("--others", action="store_true", help="other tools, models and a million rows")
+    parser.add_argument("--others", action="store_true", help="only other tools, models and a million rows")
     parser.add_argument("--page", action="store_true", help="only write the page of what was measured")
     given = parser.parse_args(options)
-    for data in given.only.split(","):
-        for k in map(int, given.k.split(",")):
-            for method in given.methods.split(","):
-                if not given.page and _wanted(data, method, k, given.made):
-                    kept(f"{data}-{method}-{k}", lambda d=data, m=method, n=k: work(d, m, n))  # type: ignore[misc]
     whole = not options
+    if not given.page and not given.others:
+        for data, method, k in _cells():
+            wanted = (given.only, data), (given.methods, method), (given.k, str(k))
+            if all(one in several.split(",") for several, one in wanted):
+                kept(f"{data}-{method}-{k}", lambda d=data, m=method, n=k: work(d, m, n))  # type: ignore[misc]
     for name, measure in _others().items():
         if given.others or whole:
             kept(name, measure)
     if given.page or whole:
-        write_page("reading", page_text(measured(), {name: kept(name, None) for name in _others()}), {})
+        tidy([*("{}-{}-{}".format(*cell) for cell in _cells()), *_others()])
+        write_page("reading", page_text(measured(), {name: kept(name) for name in _others()}), {})
 
 
 def measured() -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return all cells that were measured."""
-    cells = [(data, method, k) for data in DATA for method in METHODS for k in KS]
-    found = {cell: kept("{}-{}-{}".format(*cell), None) for cell in cells}
-    return {cell: figures for cell, figures in found.items() if figures is not None}
+    """Return all cells that were measured; those of identical releases have the same figures."""
+    found = {}
+    for data, method, k in _cells():
+        cell = kept(f"{data}-{method}-{k}")
+        if cell is not None and "same" in cell:
+            cell = {**(kept(f"{data}-{cell['same']}-{k}") or {}), **cell}
+        if cell is not None:
+            found[data, method, k] = cell
+    return found
 
 
-def _wanted(data: str, method: str, k: int, only_made: bool) -> bool:
-    return is_made(data, method, k) or not (only_made or method in slow_methods(data))
+def _cells() -> list[tuple[str, str, int]]:
+    return [(data, method, k) for data in DATA for method in METHODS for k in KS]
 
 
 def _others() -> dict[str, Callable[[], dict[str, Any]]]:

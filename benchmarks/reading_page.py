@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.harness import markdown_table
-from benchmarks.reading_releases import DATA, KS, METHODS
+from benchmarks.reading_releases import DATA, KS, LONGEST, METHODS
 from shoal.reading import ESTIMATORS
 
 Measured = Mapping[tuple[str, str, int], Mapping[str, Any]]
@@ -19,6 +19,7 @@ TITLES = {
     "2 0.3": "2 columns, 0.3",
 }
 """The workloads."""
+TRAINED_ON = "Nursery, made-up patients, random tables and tables of a census (Pumsb)"
 SIGNIFICANT = 2.0
 """A difference of this many standard errors is not taken for chance."""
 
@@ -28,8 +29,8 @@ Errors of answers from a release, for each [estimator](../estimator.md). Each ra
 number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of the
 domain in all; every question has an answer above 0 in the original. The error is the difference from the
 true number, as a share of it: mean / median. At k = 10, each release is asked 300 of these questions, and
-of each other kind 60 (CMC) or 30 (Adult and NIST ACS). At other k these are 120 and 24 (CMC) or 60 and
-12."""
+60 of each [other kind](#other-questions); at other k half of them. All releases of a data set with the same k
+are asked the same ones."""
 
 EFFORTS = """On Adult and NIST ACS, methods with an effort run with `fast`, except `matching` at k = 10,
 which runs with `balanced`, as on CMC. The model of `matching`, `sort_greedy`, `greedy` and `ring` is
@@ -58,24 +59,6 @@ HIERARCHIES = (
     " anjana generalizes whole columns by hierarchies, as ARX does, and leaves out up to a fifth of the "
     "records: its cells are not tight, so that `columns` and `tight` only use how often each cell occurs."
 )
-EARLIER = """A release of 1,000,000 rows (Adult enlarged, `mondrian`, k = 10) was opened in 10.8 s and fitted
-4.7 s later, with 703 MiB at the peak. A count then took 0.066 s on average, and 0.086 s at most. These
-figures were measured at commit `122f710`."""
-EARLIER_MODELS = {"gradient boosting": (0.9250, 0.9246), "logistic regression": (0.9019, 0.9011)}
-EARLIER_RIVALS = {
-    "anonypy 0.2.1": ("30,162", "111.6% / 22.5%", "30.6% / 7.0%", "19.0% / 6.3%", "10.9% / 4.1%"),
-    "anjana 1.2.3, 20% suppression": (
-        "25,972",
-        "82.0% / 73.4%",
-        "82.0% / 73.4%",
-        "82.0% / 73.4%",
-        "82.0% / 72.9%",
-    ),
-}
-UNCHANGED = (
-    " were measured with the reader of commit `c30e71f`, which answers these questions in the same way."
-)
-"""What was measured with an earlier reader, and is kept where nothing was measured since."""
 
 
 def page_text(measured: Measured, others: Mapping[str, Mapping[str, Any] | None]) -> str:
@@ -84,19 +67,22 @@ def page_text(measured: Measured, others: Mapping[str, Mapping[str, Any] | None]
     Parameters
     ----------
     measured
-        The figures by data set, method and k.
+        The figures by data set, method and k. Where a release was not made, they only say why.
     others
         The figures of other tools, of models and of a large release, by name; None for what was not measured.
     """
+    figures = {cell: found for cell, found in measured.items() if "tight" in found}
     return "\n\n".join(
         (
             INTRODUCTION,
-            *_standard(measured),
-            *_workloads(measured),
-            *_coverage(measured),
+            *_standard(figures),
+            _scope(measured),
+            *_closer(figures),
+            *_workloads(figures),
+            *_coverage(figures),
             *_rivals(others),
             *_models(others.get("models")),
-            *_time(measured, others.get("large")),
+            *_time(figures, others.get("large")),
         )
     )
 
@@ -112,7 +98,9 @@ def _standard(measured: Measured) -> Iterator[str]:
     ]
     yield markdown_table(("data", "method", "k", *ESTIMATORS[::-1]), rows)
     yield EFFORTS
-    yield _scope(measured)
+
+
+def _closer(measured: Measured) -> Iterator[str]:
     by_mean: list[str] = []
     by_chance: list[str] = []
     by_median: list[str] = []
@@ -140,24 +128,35 @@ def _standard(measured: Measured) -> Iterator[str]:
 
 
 def _scope(measured: Measured) -> str:
-    """Return which combinations of method and k were measured, and which were not."""
-    parts = []
-    for data in DATA:
-        missing = {
-            method: [k for k in KS if (data, method, k) not in measured]
-            for method in METHODS
-            if any((data, method, k) not in measured for k in KS)
-        }
-        count = sum(each == data for each, _, _ in measured)
+    """Return which combinations of method and k were measured, and which were not, and why."""
+    everything = len(DATA) * len(METHODS) * len(KS)
+    count = sum("tight" in found for found in measured.values())
+    shared = sum("same" in found for found in measured.values())
+    parts = [
+        f"Of the {everything} combinations of data set, method and k, {count} were measured. {shared} of "
+        "them are releases with the same rows as that of a method above, so that they were read once."
+    ]
+    reasons = {
+        None: "Not measured",
+        "late": f"Not made within {LONGEST} s of processor time",
+        "infeasible": "No such release exists",
+    }
+    for state, text in reasons.items():
         left = ", ".join(
-            f"`{method}`" + ("" if len(ks) == len(KS) else f" (k = {', '.join(map(str, ks))})")
-            for method, ks in missing.items()
+            f"{data} `{method}`" + ("" if len(ks) == len(KS) else f" (k = {', '.join(map(str, ks))})")
+            for data in DATA
+            for method in METHODS
+            if (ks := [k for k in KS if _state(measured, data, method, k) == state])
         )
-        parts.append(f"{count} on {data}" + (f" (not measured: {left})" if left else ""))
-    return (
-        f"Of the {len(METHODS) * len(KS)} combinations of method and k for each data set, these were "
-        f"measured: {'; '.join(parts)}."
-    )
+        if left:
+            parts.append(f"{text}: {left}.")
+    return " ".join(parts)
+
+
+def _state(measured: Measured, data: str, method: str, k: int) -> str | None:
+    """Return why a release was not made; None if it was not tried, and nothing if it was measured."""
+    found = measured.get((data, method, k))
+    return None if found is None else str(found.get("state", ""))
 
 
 def _listed(names: list[str]) -> str:
@@ -184,25 +183,37 @@ def _workloads(measured: Measured) -> Iterator[str]:
 
 def _coverage(measured: Measured) -> Iterator[str]:
     tight = {cell: found["tight"] for cell, found in measured.items()}
-    inside: dict[str, list[tuple[float, int]]] = {}
-    means: dict[str, list[tuple[float, int]]] = {}
-    for (data, _, _), found in tight.items():
-        means.setdefault(data, []).append((found["means"]["coverage"], found["means"]["questions"]))
-        inside.setdefault(data, []).extend(
-            (found[name]["coverage"], found[name]["questions"]) for name in TITLES if name in found
-        )
-    pooled = [(data, _pooled(each), _pooled(means[data])) for data, each in inside.items()]
     bounded = all(found[name]["bounded"] == 1 for found in tight.values() for name in TITLES if name in found)
     always = " The truth always lies between `certain` and `possible`." if bounded else ""
     yield "## Coverage"
     yield (
         "The share of questions for which the interval with 95% confidence of `tight` contains the truth. "
         "The weights of standard errors were fitted to [other data](../estimator.md#standard-errors): "
-        f"Nursery, made-up patients and random tables.{always} Means are those of columns of numbers over "
-        "the same rows, for 10 to 50 of the questions about two columns and a tenth of the domain. The "
-        "ends of intervals of counts are whole numbers."
+        f"{TRAINED_ON}.{always} Means are those of columns of numbers over the same rows, one column after "
+        "the other, for a third of the questions about two columns and a tenth of the domain. The ends of "
+        "intervals of counts are whole numbers. First for all releases of a data set together, then by k, "
+        "and then for each release."
     )
-    yield markdown_table(("data", "counts", "means"), pooled)
+    groups = [(data, "all") for data in DATA] + [(data, k) for data in DATA for k in KS]
+    chosen = [
+        (
+            group,
+            [found for (data, _, k), found in tight.items() if data == group[0] and group[1] in (k, "all")],
+        )
+        for group in groups
+    ]
+    yield markdown_table(
+        ("data", "k", "counts", "means"),
+        [
+            (
+                *group,
+                _pooled([f[name] for f in cells for name in TITLES if name in f]),
+                _pooled([f["means"] for f in cells]),
+            )
+            for group, cells in chosen
+            if cells
+        ],
+    )
     yield markdown_table(
         ("data", "method", "k", *TITLES.values(), "means"),
         [
@@ -216,37 +227,39 @@ def _coverage(measured: Measured) -> Iterator[str]:
     )
 
 
-def _pooled(cells: list[tuple[float, int]]) -> str:
-    return f"{sum(share * count for share, count in cells) / sum(count for _, count in cells):.1%}"
+def _pooled(parts: list[Mapping[str, float]]) -> str:
+    inside = sum(part["coverage"] * part["questions"] for part in parts)
+    return f"{inside / sum(part['questions'] for part in parts):.1%}"
 
 
 def _rivals(others: Mapping[str, Mapping[str, Any] | None]) -> Iterator[str]:
-    found = {name.removeprefix("rival "): each for name, each in others.items() if name.startswith("rival ")}
-    rows = [
-        (name, f"{each['rows']:,}", *(_pair(each[e]["2 0.1"]) for e in ESTIMATORS[::-1]))
-        if each is not None
-        else (name, *EARLIER_RIVALS[name])
-        for name, each in found.items()
-        if each is not None or name in EARLIER_RIVALS
-    ]
-    earlier = [name for name, each in found.items() if each is None and name in EARLIER_RIVALS]
+    found = {
+        name.removeprefix("rival "): each
+        for name, each in others.items()
+        if name.startswith("rival ") and each is not None
+    }
     yield "## Other tools"
     yield (
         "Releases of Adult with k = 10 by other tools, read in the same way and asked the same questions. "
         "Cells of anonypy are closures of classes, so they are taken to be tight."
-        + (HIERARCHIES if "anjana 1.2.3, 20% suppression" in [name for name, *_ in rows] else "")
-        + "".join(f" The figures of {name}{UNCHANGED}" for name in earlier)
+        + (HIERARCHIES if "anjana 1.2.3, 20% suppression" in found else "")
     )
-    yield markdown_table(("tool", "rows", *ESTIMATORS[::-1]), rows)
+    yield markdown_table(
+        ("tool", "rows", *ESTIMATORS[::-1]),
+        [
+            (name, f"{each['rows']:,}", *(_pair(each[e]["2 0.1"]) for e in ESTIMATORS[::-1]))
+            for name, each in found.items()
+        ],
+    )
 
 
 def _models(found: Mapping[str, Any] | None) -> Iterator[str]:
-    earlier = "" if found else f" These figures{UNCHANGED}"
-    found = found or EARLIER_MODELS
+    if not found:
+        return
     yield "## Models"
     yield (
         "AUC for income on Adult's test set: a model trained on the original, and the mean of five models "
-        f"trained on tables drawn from a freeform release with k = 10.{earlier}"
+        "trained on tables drawn from a freeform release with k = 10."
     )
     rows = [(name, *(f"{score:.4f}" for score in scores)) for name, scores in found.items()]
     yield markdown_table(("learner", "original", "drawn tables"), rows)
@@ -263,7 +276,5 @@ def _time(measured: Measured, large: Mapping[str, Any] | None) -> Iterator[str]:
             f"at the peak. A count then took {large['count']:.3f} s on average, and {large['slowest']:.3f} s "
             "at most."
         )
-    else:
-        yield EARLIER.replace("\n", " ")
     commits = sorted({found["commit"] for found in measured.values()})
     yield f"Releases were made at commit {', '.join(f'`{each}`' for each in commits)}."

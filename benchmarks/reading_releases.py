@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import resource
+import signal
+import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,8 @@ MADE_UP = {
     "made-up 2": (1000, 8),
     "made-up 3": (12000, 8),
     "made-up 4": (1500, 9),
+    "made-up 5": (25000, 9),
+    "made-up 6": (12000, 6),
 }
 """Rows and quasi-identifiers of random tables."""
 CENSUS = {
@@ -55,7 +60,9 @@ CENSUS = {
 """Records, quasi-identifiers and sensitive column of tables from Pumsb, a census."""
 CENSUS_ORDERED = (3, 21, 44, 63)
 """The columns of Pumsb that are read as numbers."""
-TRAINING = ("patients", "many patients", "nursery", *MADE_UP, *CENSUS)
+NUMBERS = "nursery numbers"
+"""All of Nursery, with numbers instead of three or more labels."""
+TRAINING = ("patients", "many patients", "nursery", NUMBERS, *MADE_UP, *CENSUS)
 """Data that the reader's figures are fitted to; the benchmark does not use them."""
 KS = (2, 5, 10, 25, 50, 100)
 METHODS: dict[str, tuple[Callable[..., Model], str]] = {
@@ -77,11 +84,11 @@ METHODS: dict[str, tuple[Callable[..., Model], str]] = {
 }
 """What the page calls each method, its model, and the method's name."""
 WITHOUT_EFFORT = ("mondrian", "agglomerative", "forest")
-LARGE = ("adult", "acs", "many patients", "made-up 3")
+LARGE = ("adult", "acs", "many patients", NUMBERS, "made-up 3", "made-up 5", "made-up 6")
 BALANCED = ("matching", 10)
 """On large tables, only this method and k runs with the effort `balanced`; the others with `fast`."""
-SLOW: dict[str, str] = {}
-"""Methods that are not run on large tables, and the time that one release of Adult with k = 10 takes."""
+LONGEST = 150
+"""A release that takes more processor seconds is not made."""
 RELEASES = harness.MEASURED / "releases"
 
 
@@ -99,10 +106,24 @@ def loaded(data: str) -> tuple[pl.DataFrame, Schema]:
     if data == "nursery":
         frame = read_table(harness.data_folder() / "nursery.csv.gz").sample(2500, seed=1)
         return frame, Schema.infer(frame, quasi=frame.columns[:-1], sensitive=frame.columns[-1:])
+    if data == NUMBERS:
+        return nursery_numbers()
     if data in CENSUS:
         return census(*CENSUS[data], seed=list(CENSUS).index(data))
     frame = made_up(*MADE_UP[data], seed=list(MADE_UP).index(data))
     return frame, Schema.infer(frame, quasi=frame.columns[:-1], sensitive=["last"])
+
+
+def nursery_numbers() -> tuple[pl.DataFrame, Schema]:
+    """Return all of Nursery with numbers for labels, where a column has three or more, and its schema."""
+    frame = read_table(harness.data_folder() / "nursery.csv.gz")
+    *quasi, last = frame.columns
+    labels = {name: frame[name].unique(maintain_order=True).to_list() for name in quasi}
+    numbered = [name for name in quasi if len(labels[name]) >= 3]
+    frame = frame.with_columns(
+        pl.col(name).replace_strict(labels[name], range(len(labels[name]))).alias(name) for name in numbered
+    )
+    return frame, Schema.infer(frame, quasi=quasi, sensitive=[last], kinds=dict.fromkeys(numbered, "numeric"))
 
 
 def census(rows: int, quasi: Sequence[int], sensitive: int, seed: int) -> tuple[pl.DataFrame, Schema]:
@@ -163,14 +184,37 @@ def effort_of(data: str, method: str, k: int) -> str | None:
     return "fast" if data in LARGE and (method, k) != BALANCED else "balanced"
 
 
-def is_made(data: str, method: str, k: int) -> bool:
-    """Return whether a release was made before."""
-    return (RELEASES / f"{data}-{method}-{k}" / "made.json").exists()
+def release_in_time(data: str, method: str, k: int) -> str | None:
+    """Make a release in a process of its own, which ends after `LONGEST` processor seconds.
 
+    Returns
+    -------
+    str | None
+        None if there is a release now, otherwise ``late`` or ``infeasible``.
 
-def slow_methods(data: str) -> Mapping[str, str]:
-    """Return the methods whose releases of a data set take long, and how long one takes at k = 10."""
-    return SLOW if data in LARGE else {}
+    Raises
+    ------
+    RuntimeError
+        If the process fails for another reason.
+    """
+    file = RELEASES / f"{data}-{method}-{k}" / "made.json"
+    if file.exists():
+        return None
+    options = ("--only", data, "--methods", method, "--k", str(k))
+    limit = partial(resource.setrlimit, resource.RLIMIT_CPU, (LONGEST, LONGEST + 5))
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.reading_releases", *options],
+        cwd=harness.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+    )
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "late"
+    if done.returncode:
+        raise RuntimeError(f"{data}-{method}-{k}: {done.stderr}")
+    return None if file.exists() else "infeasible"
 
 
 def released_by_rival(rival: str, k: int) -> pl.DataFrame:

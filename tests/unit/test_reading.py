@@ -15,6 +15,9 @@ import pytest
 
 import shoal
 from shoal.reading import Codebook, Count
+from shoal.reading.answers import standard_error
+from shoal.reading.assumptions import Weights
+from shoal.reading.means import mean_evidence
 from shoal.reading.questions import read_question
 from shoal.release import codebook_of
 from shoal.samples import hospital
@@ -116,6 +119,29 @@ def test_a_mean_over_a_part_of_its_own_column_counts_only_that_part() -> None:
         assert reader.mean("x", x=(60, 60)).estimate == pytest.approx(60)
         assert 59 < reader.mean("x", x=(55, 100)).estimate <= 100
         assert reader.mean("x", x=(100, 100)).error == pytest.approx(0, abs=1e-4)
+
+
+def test_the_error_of_a_mean_grows_with_what_is_hidden_inside_cells() -> None:
+    frame = pl.DataFrame(
+        {
+            "exact": [str(age) for age in range(20, 60)],
+            "wide": ["20..60"] * 40,
+            "group": ["a|b"] * 20 + ["a"] * 20,
+        }
+    )
+    schema = shoal.Schema.infer(
+        frame,
+        quasi=["exact", "wide", "group"],
+        kinds={"exact": "numeric", "wide": "numeric", "group": "categorical"},
+    )
+    reader = shoal.open_release(frame, schema, shoal.KAnonymity(k=5))
+    asked = reader._asked({"group": "a"})
+    exact, wide = (mean_evidence(reader._joint, reader._columns[name], asked) for name in ("exact", "wide"))
+    assert exact.hidden == 0 < exact.unsure  # which rows count is open, but not their numbers
+    assert wide.hidden == pytest.approx(wide.unsure)  # all of the variance is inside cells
+    weights = Weights(0, 0, 0, 0, hidden=0.5)
+    assert standard_error(exact, weights) == 0
+    assert standard_error(wide, weights) == pytest.approx(wide.hidden / 2)
 
 
 def test_a_mean_leaves_out_missing_values() -> None:

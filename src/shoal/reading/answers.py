@@ -97,6 +97,9 @@ class Evidence:
         The number of rows that may meet the conditions, but are estimated never to: no published value lies
         in the question, and nothing is known about the values of suppressed cells. For a mean, by how much
         such rows could move it.
+    hidden
+        For a mean, `unsure` times the root of the share of the variance that is inside cells: there, the
+        release does not show how numbers depend on other columns.
     """
 
     estimate: float
@@ -107,6 +110,7 @@ class Evidence:
     unsure: float
     spread: float = 0.0
     unknown: float = 0
+    hidden: float = 0.0
 
 
 def evidence(joint: Joint, asked: Asked) -> Evidence:
@@ -145,5 +149,6 @@ def standard_error(found: Evidence, weights: Weights) -> float:
     """
     chance = weights.chance * found.doubt + weights.shared * found.shared
     model, spread = weights.model * found.unsure, weights.spread * found.spread
+    hidden = weights.hidden * found.hidden
     unknown = found.unknown / CONFIDENCE  # the interval reaches what is possible
-    return float(np.sqrt(chance + model**2 + spread**2 + unknown**2))
+    return float(np.sqrt(chance + model**2 + spread**2 + hidden**2 + unknown**2))

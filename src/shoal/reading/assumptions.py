@@ -17,52 +17,55 @@ class Weights:
 
     Parameters
     ----------
-    chance, shared, model, spread
-        The weights of the parts; those of `model` and `spread` are squared.
+    chance, shared, model, spread, hidden
+        The weights of the parts; those of the last three are squared. Counts do not have the last one.
     """
 
     chance: float
     shared: float
     model: float
     spread: float
+    hidden: float = 0.0
 
 
 @dataclass(frozen=True)
 class Family:
     """Methods whose rows are similar, and what readers assume about them.
 
-    Weights were fitted by `benchmarks/reading_weights.py` to releases of Nursery, of made-up patients and of
-    random tables. Powers were chosen on the same data (`OWN`, `NEAREST`, `COVERING`) or by hand on CMC and
-    Adult, and compared by `benchmarks/reading_powers.py`. `docs/estimator.md` explains them.
+    Weights were fitted by `benchmarks/reading_weights.py` to releases of Nursery, of made-up patients, of
+    random tables and, for means, of a census. Powers were chosen on the same data (`OWN`, `NEAREST`,
+    `COVERING`) or by hand on CMC and Adult, and compared by `benchmarks/reading_powers.py`.
+    `docs/estimator.md` explains them.
 
     Parameters
     ----------
     assumption
         How values are distributed over a cell.
-    weights
-        The weights for counts; those for means are `MEANS`.
+    weights, means
+        The weights for counts and for means.
     """
 
     assumption: Assumption
     weights: Weights
+    means: Weights
 
 
-MEANS = Weights(0.69, 0.13, 0.019, 1.12)
-"""The weights for means, in all families."""
+_OWN_MEANS = Weights(0.93, 0.04, 0.114, 0.91, 0.13)
+"""The weights for means where rows were made for a record of their own."""
 
-JOINED = Family(Assumption(0.65), Weights(0.34, 0.19, 0.017, 0.53))
+JOINED = Family(Assumption(0.65), Weights(0.34, 0.19, 0.09, 0.53), Weights(0.64, 0.14, 0.016, 0.92, 0.15))
 """Records were brought together because they are similar."""
-MERGED = Family(Assumption(0.5), Weights(0.33, 0.34, 0.02, 0.79))
+MERGED = Family(Assumption(0.5), Weights(0.33, 0.34, 0.045, 0.79), Weights(0.72, 0.16, 0.037, 1.19, 0.14))
 """Clusters were merged: those that stay small to the end are together with rare values."""
-CUT = Family(Assumption(0.9), Weights(0.51, 0.26, 0.024, 1.4))
+CUT = Family(Assumption(0.9), Weights(0.51, 0.26, 0.07, 1.4), Weights(0.68, 0.24, 0.023, 1.81, 0.07))
 """The table was cut into classes: whatever lies between two cuts is together."""
-OWN = Family(Assumption(0.0), Weights(0.74, 0.17, 0.017, 1.16))
+OWN = Family(Assumption(0.0), Weights(0.74, 0.17, 0.017, 1.16), _OWN_MEANS)
 """Rows were made for a record of their own, and can be those of others; the power depends on k."""
-NEAREST = Family(Assumption(-0.5), Weights(0.99, 0.08, 0.017, 1.94))
+NEAREST = Family(Assumption(-0.5), Weights(0.99, 0.08, 0.17, 1.94), _OWN_MEANS)
 """Rows were made for a record of their own and those nearest to it: its values are the rare ones."""
-COVERING = Family(Assumption(0.65), Weights(0.82, 0.08, 0.016, 1.17))
+COVERING = Family(Assumption(0.65), Weights(0.82, 0.08, 0.045, 1.17), _OWN_MEANS)
 """Rows were made for a record of their own, and then grew so that they cover others."""
-SUPPRESSED = Family(Assumption(0.65), Weights(0.63, 1.35, 0.02, 0.73))
+SUPPRESSED = Family(Assumption(0.65), Weights(0.63, 1.35, 0.02, 0.73), Weights(0.69, 0.13, 0.019, 1.12))
 """Cells are exact or suppressed, and which ones are suppressed depends on the values."""
 BY_METHOD = {"mondrian": CUT, "agglomerative": MERGED, "forest": MERGED}
 OWN_BY_MODEL = {"k1": NEAREST, "1k": COVERING}

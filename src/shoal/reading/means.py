@@ -55,16 +55,20 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
     )
     # Rows that may not belong, and values that are not exact, both make the mean uncertain.
     doubt = weights * (1 - weights) * (values - mean) ** 2 + weights * spread**2
-    unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
+    unsure = (
+        float((np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread).sum()) / total
+    )
+    inside, between = (float((weights * each**2).sum()) for each in (spread, values - mean))
     return Evidence(
         mean,
         int(certain.sum()),
         int(possible.sum()),
         float(doubt.sum()) / total**2,
         float((doubt * (joint.sharing[rows] - 1)).sum()) / total**2,
-        float(unsure.sum()) / total,
+        unsure,
         _difference(joint, numbers, asked, rows) if doubt.any() else 0.0,
         unknown,
+        unsure * float(np.sqrt(inside / max(inside + between, _TINY))),
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.reading.answers import Answer, Count, evidence, standard_error
-from shoal.reading.assumptions import MEANS, Family, family_of
+from shoal.reading.assumptions import Family, family_of
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import class_sizes, read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
@@ -162,7 +162,7 @@ class Reader:
             )
         asked = self._asked({**(conditions or {}), **named})
         found = mean_evidence(self._joint, numbers, asked)
-        error = standard_error(found, MEANS)
+        error = standard_error(found, self._family.means)
         return Answer(found.estimate, error, found.certain, found.possible)
 
     def table(

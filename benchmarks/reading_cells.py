@@ -1,0 +1,90 @@
+"""What the benchmark `reading` measured: a line for each cell in `reading.jsonl`, beside this file.
+
+The file is kept in the repository, so that the next run measures only what is missing. A line belongs to the
+reader that it was measured with; lines of other readers are dropped when the page is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import harness
+from shoal.reading import Reader
+
+FILE = Path(__file__).with_name("reading.jsonl")
+DIGITS = 5
+"""Figures are kept with this many significant digits."""
+
+Cell = dict[str, Any]
+
+
+def kept(name: str, measure: Callable[[], Cell] | None = None) -> Cell | None:
+    """Return what was measured with the reader as it is now; if nothing was, measure it if that is wanted."""
+    found = every_cell().get(name)
+    if found is None and measure is not None:
+        found = _rounded(measure())
+        with FILE.open("a", encoding="utf-8") as out:
+            out.write(_line(name, found))
+        print(name, flush=True)
+    return found
+
+
+def every_cell() -> dict[str, Cell]:
+    """Return all that was measured with the reader as it is now, by name."""
+    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
+    reader = reader_digest()
+    return {each["name"]: each["figures"] for each in map(json.loads, lines) if each["reader"] == reader}
+
+
+def tidy(names: Iterable[str]) -> None:
+    """Put the lines into the order of these names, without those of other readers."""
+    cells = every_cell()
+    FILE.write_text("".join(_line(name, cells[name]) for name in names if name in cells), encoding="utf-8")
+
+
+def reader_digest() -> str:
+    """Return a digest of the sources that the figures depend on, apart from the releases."""
+    folder = harness.ROOT / "src" / "shoal" / "reading"
+    sources = sorted(each for each in folder.glob("*.py") if each.name != "wording.py")
+    return hashlib.sha256("".join(map(_code, sources)).encode()).hexdigest()[:12]
+
+
+def release_digest(folder: Path, reader: Reader) -> str:
+    """Return a digest of the rows of a release and of what is assumed about them.
+
+    Releases with the same digest give the same answers.
+    """
+    assumed = repr((reader._tightness, reader._family, reader.codebook.k))
+    return hashlib.sha256((folder / "release.csv").read_bytes() + assumed.encode()).hexdigest()[:12]
+
+
+def _line(name: str, figures: Cell) -> str:
+    line = {"name": name, "reader": reader_digest(), "figures": figures}
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def _rounded(figures: Any) -> Any:
+    if isinstance(figures, dict):
+        return {name: _rounded(each) for name, each in figures.items()}
+    if isinstance(figures, list):
+        return [_rounded(each) for each in figures]
+    return float(f"{figures:.{DIGITS}g}") if isinstance(figures, float) else figures
+
+
+def _code(file: Path) -> str:
+    """Return what a module does, apart from its comments and docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
