@@ -30,8 +30,10 @@ UNGUIDED = {
     "hierarchy": 130_000,
     "codebook": 300_000,
     "certificate": 150_000,
-    "ledger": 250_000,
+    "ledger": 100_000,
     "release": 3_000,
+    "project": 140_000,
+    "patterns": 250_000,
 }
 """Inputs in a case that are changed at random: about 20 s of processor time for each reader."""
 PROCESS = str(Path(__file__).with_name("guided_targets.py"))

@@ -41,10 +41,12 @@ if __name__ == "__main__" and "unguided" not in sys.argv:
     SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
 
 import inputs
+import polars as pl
 from soaking import Finding
 
 import shoal
 import shoal.auditing.auditor
+from shoal.models.patterned import read_patterns
 from shoal.reading.codebook import Codebook
 from shoal.release.claims import Claims
 from shoal.release.saving import read_key
@@ -94,6 +96,29 @@ def certificate(path: Path) -> object:
     return claims.model(), list(claims.disagreements(found))
 
 
+def ledger(path: Path) -> object:
+    """Read a ledger, and who of two persons is in none of its releases."""
+    found = shoal.Ledger.read(path)
+    found.require_named([each["sha256"] for each in found.releases])
+    return found.unpublished(PERSONS, PERSONS_SCHEMA)
+
+
+PERSONS = pl.DataFrame({"age": [30, 40], "name": ["a", "b"]})
+PERSONS_SCHEMA = shoal.Schema.infer(PERSONS, quasi=["age"], person="name")
+
+
+def project(path: Path) -> object:
+    """Read a project of the page."""
+    from shoal.web.project import read_project  # late: it takes as long as all other modules
+
+    return read_project(path.name, path)
+
+
+def patterns(path: Path) -> object:
+    """Read patterns of suppression, and make a model of them."""
+    return shoal.Patterned(k=2, **read_patterns(path))
+
+
 def release(path: Path) -> object:
     """Read released cells of every kind, as the audit does."""
     folder = path.parent
@@ -116,7 +141,9 @@ TARGETS: dict[str, Target] = {
     "codebook": Target("codebook.json", Codebook.from_file, "codebook.json"),
     "certificate": Target("certificate.json", certificate, "certificate.json"),
     "key": Target("key.csv", read_key, "key.csv"),
-    "ledger": Target("ledger.json", shoal.Ledger.read, "certificate.json"),
+    "ledger": Target("ledger.json", ledger, "ledger.json"),
+    "project": Target("project.json", project, "project.json"),
+    "patterns": Target("patterns.toml", patterns, "patterns.toml"),
     "release": Target("release.csv", release, "release.csv"),
 }
 """All readers by name."""

@@ -91,6 +91,29 @@ AUDIT = [
 ANONYMIZE = ("--k", "2", "-o", "out", "--seed", "1", "--quiet")
 
 
+LEDGER = {
+    "version": 1,
+    "secret": "0f" * 32,
+    "releases": [
+        {
+            "created": "2026-01-01T00:00:00+00:00",
+            "model": {"name": "k-anonymity", "k": 2},
+            "sha256": "0a" * 32,
+            "persons": ["0b" * 16, "0c" * 16],
+            "records": ["0d" * 16, "0e" * 16],
+        }
+    ],
+}
+PROJECT = {
+    "format": "shoal project",
+    "version": 1,
+    "table": "people.csv",
+    "schema": SCHEMA.replace('hierarchy = "zip.csv"', "hierarchy = {prefixes = [3, 2]}"),
+    "settings": {"model": "k-anonymity", "k": 2},
+    "runs": [{"name": "first", "settings": {"model": "freeform", "k": 3, "l": 2}}],
+}
+
+
 def plain_files() -> dict[str, bytes]:
     """Return the files that are text, by name."""
     return {
@@ -100,6 +123,8 @@ def plain_files() -> dict[str, bytes]:
         "schema.toml": SCHEMA.encode(),
         "patterns.toml": PATTERNS.encode(),
         "baskets.dat": TRANSACTIONS.encode(),
+        "ledger.json": json.dumps(LEDGER, indent=1).encode(),
+        "project.json": json.dumps(PROJECT, indent=1).encode(),
     }
 
 
