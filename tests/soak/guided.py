@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,8 @@ UNGUIDED = {
     "codebook": 300_000,
     "certificate": 150_000,
     "ledger": 100_000,
+    "Stata": 20_000,
+    "SPSS": 5_000,
     "release": 3_000,
     "project": 140_000,
     "patterns": 250_000,
@@ -74,6 +77,9 @@ def case(draw: Draw, folder: Path) -> str:
     if "memory allocation of" in done.stderr and "polars_parquet" in done.stderr:
         CAMPAIGN.counts["inputs that Polars ended the process for"] += 1
         return f"{target}: a page that claims to be huge"
+    if target == "SPSS" and "readstat" in done.stderr:
+        CAMPAIGN.counts["inputs that ReadStat ended the process for"] += 1
+        return f"{target}: a fault of ReadStat"
     if done.returncode:
         found = [each.read_bytes()[:2000] for each in folder.glob("*-*") if each.is_file()]
         raise Finding(f"{target} with {found}: {(done.stdout + done.stderr)[-3000:]}")
@@ -115,6 +121,8 @@ def unguided(draw: Draw, folder: Path) -> str:
         READERS.counts["inputs"] += done - before
         if target == "Parquet" and "memory allocation of" in ended.stderr:  # a page that claims to be huge
             READERS.counts["inputs that Polars ended the process for"] += 1
+        elif target == "SPSS" and ended.returncode == -signal.SIGSEGV:  # a fault of ReadStat
+            READERS.counts["inputs that ReadStat ended the process for"] += 1
         elif ended.returncode:
             data = (folder / "work" / TARGETS[target].file).read_bytes()
             raise Finding(

