@@ -25,6 +25,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         forged.CAMPAIGN,
         draws.CAMPAIGN,
         inputs.CAMPAIGN,
+        guided.READERS,
         faults.CAMPAIGN,
         signals.CAMPAIGN,
         allocations.CAMPAIGN,

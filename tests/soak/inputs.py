@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,8 @@ from drawing import Draw
 from in_process import workers_in_this_process
 from soaking import Campaign, Finding
 
+from shoal.files.spreadsheets import write_excel
+from shoal.files.statistics_packages import write_statistics
 from shoal.report.chart import Chart
 
 SECONDS = 10
@@ -91,6 +94,29 @@ AUDIT = [
 ANONYMIZE = ("--k", "2", "-o", "out", "--seed", "1", "--quiet")
 
 
+LEDGER = {
+    "version": 1,
+    "secret": "0f" * 32,
+    "releases": [
+        {
+            "created": "2026-01-01T00:00:00+00:00",
+            "model": {"name": "k-anonymity", "k": 2},
+            "sha256": "0a" * 32,
+            "persons": ["0b" * 16, "0c" * 16],
+            "records": ["0d" * 16, "0e" * 16],
+        }
+    ],
+}
+PROJECT = {
+    "format": "shoal project",
+    "version": 1,
+    "table": "people.csv",
+    "schema": SCHEMA.replace('hierarchy = "zip.csv"', "hierarchy = {prefixes = [3, 2]}"),
+    "settings": {"model": "k-anonymity", "k": 2},
+    "runs": [{"name": "first", "settings": {"model": "freeform", "k": 3, "l": 2}}],
+}
+
+
 def plain_files() -> dict[str, bytes]:
     """Return the files that are text, by name."""
     return {
@@ -100,6 +126,8 @@ def plain_files() -> dict[str, bytes]:
         "schema.toml": SCHEMA.encode(),
         "patterns.toml": PATTERNS.encode(),
         "baskets.dat": TRANSACTIONS.encode(),
+        "ledger.json": json.dumps(LEDGER, indent=1).encode(),
+        "project.json": json.dumps(PROJECT, indent=1).encode(),
     }
 
 
@@ -116,6 +144,9 @@ def seeds() -> dict[str, bytes]:
             ("people.parquet", frame.write_parquet),
             ("people.arrow", frame.write_ipc),
             ("people.jsonl", frame.write_ndjson),
+            ("people.xlsx", partial(write_excel, frame)),
+            ("people.sav", partial(write_statistics, frame)),
+            ("people.dta", partial(write_statistics, frame)),
         ):
             write(folder / file)
             files[file] = (folder / file).read_bytes()
@@ -205,6 +236,10 @@ def case(draw: Draw, folder: Path) -> str:
     return f"{changed}: exit code {ended.returncode}"
 
 
+BINARY = (".parquet", ".arrow", ".xlsx", ".sav", ".dta")
+"""How the names of files end that have no lines."""
+
+
 def mutated(draw: Draw, content: bytes, name: str) -> bytes:
     """Return a file with some changes: bytes flipped, put in, taken out, parts doubled, moved or cut off."""
     data = bytearray(content)
@@ -222,12 +257,12 @@ def mutated(draw: Draw, content: bytes, name: str) -> bytes:
                 data[place:place] = data[place:end] * draw.choice([1, 2, 50])
             case "end" if draw.random() < 0.3:
                 del data[place:]
-            case "lines" if not name.endswith((".parquet", ".arrow")):
+            case "lines" if not name.endswith(BINARY):
                 lines = bytes(data).split(b"\n")
                 one, other = draw.randrange(len(lines)), draw.randrange(len(lines))
                 lines[one], lines[other] = lines[other], draw.choice(lines)
                 data = bytearray(b"\n".join(lines))
-            case "value" if not name.endswith((".parquet", ".arrow")):
+            case "value" if not name.endswith(BINARY):
                 data = bytearray(other_value(draw, bytes(data)))
     return bytes(data)
 

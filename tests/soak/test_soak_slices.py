@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from campaigns import CAMPAIGNS
+from guided import write_corpus
+from guided_targets import TARGETS, unguided
 from soaking import Campaign, Finding, soak, summary
 
 SLOW = ("faults", "signals", "long", "allocations", "leaks")
@@ -21,6 +25,13 @@ def test_a_slice_of_a_campaign_has_no_findings(name: str) -> None:
     outcome = soak(CAMPAIGNS[name], cases=CAMPAIGNS[name].slice)
     assert outcome.findings == []
     assert outcome.ended.total() == outcome.cases == CAMPAIGNS[name].slice
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != "SPSS"])  # which may end the process
+def test_a_slice_of_the_inputs_of_each_reader(target: str, tmp_path: Path) -> None:
+    write_corpus(target, tmp_path)
+    unguided(target, tmp_path, "slice", 0, 40)
+    assert int((tmp_path / "last").read_text()) == 39
 
 
 def test_a_finding_is_kept_with_the_number_that_repeats_it() -> None:

@@ -16,6 +16,8 @@ from shoal.samples import hospital
 DESCRIBED = ("--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "name", "--person", "patient")
 PROMISED = ("--model", "k-anonymity", "--k", "4", "--l", "1", "-q")
 PATIENTS = hospital(160)
+RELEASE = {"created": "2026", "model": {"name": "1k"}, "sha256": None, "persons": ["a"], "records": ["b"]}
+WHOLE = {"version": 1, "secret": "00" * 32, "releases": [RELEASE]}
 
 
 def schema() -> Schema:
@@ -68,6 +70,20 @@ def test_what_is_no_ledger(tmp_path: Path) -> None:
         (tmp_path / "ledger.json").write_text(text)
         with pytest.raises(InputError, match="is not a ledger"):
             Ledger.read(tmp_path / "ledger.json")
+    for damage in (
+        {"secret": "00"},
+        {"releases": [1]},
+        {"releases": "text"},
+        *({"releases": [{**RELEASE, name: 7}]} for name in RELEASE),
+        *({"releases": [{n: each for n, each in RELEASE.items() if n != name}]} for name in RELEASE),
+        {"releases": [{**RELEASE, "persons": {"a": 1}}]},
+        {"releases": [{**RELEASE, "records": [["a"]]}]},
+    ):
+        (tmp_path / "ledger.json").write_text(json.dumps(WHOLE | damage))
+        with pytest.raises(InputError, match="is not a ledger"):
+            Ledger.read(tmp_path / "ledger.json")
+    (tmp_path / "ledger.json").write_text(json.dumps(WHOLE))
+    assert Ledger.read(tmp_path / "ledger.json").releases == (RELEASE,)
     nobody = Schema.infer(PATIENTS, quasi=["age"], drop=["name", "patient"])
     with pytest.raises(InputError, match="a ledger needs a column"):
         Ledger.read(tmp_path / "none.json").unpublished(PATIENTS, nobody)

@@ -13,6 +13,8 @@ from polars.testing import assert_frame_equal
 
 import shoal
 from shoal.errors import InputError, Reason
+from shoal.files.formats import Reading
+from shoal.files.reading import read_as
 from shoal.files.spreadsheets import write_excel
 from shoal.samples import hospital
 
@@ -165,3 +167,21 @@ def test_a_copy_without_formulas(tmp_path: Path) -> None:
     notes = shoal.read_table(folder / "release-for-spreadsheets.csv")["note"]
     assert set(notes) == {"'=1+1", "-5", "'=x", "plain", None}
     assert set(shoal.read_table(folder / "release.csv")["note"]) == {"=1+1", "-5", "'=x", "plain", None}
+
+
+def test_a_damaged_workbook_is_refused_or_read(tmp_path: Path) -> None:
+    """Each byte in turn is changed; parts of the file are read by different libraries."""
+    file = tmp_path / "a.xlsx"
+    write_excel(pl.DataFrame({"age": ["30", "40"]}), file)
+    content = file.read_bytes()
+    refused = 0
+    for place in range(0, len(content), 3):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x55
+        file.write_bytes(damaged)
+        for most_bytes in (None, 10**6):
+            try:
+                read_as(file, Reading(most_bytes=most_bytes))
+            except InputError:
+                refused += 1
+    assert refused

@@ -24,6 +24,7 @@ from shoal.models import Model
 from shoal.schema import Schema, as_frame
 
 VERSION = 1
+SECRET_BYTES = 32
 _BYTES = 16  # of a hash: enough that no two persons share one by chance
 
 
@@ -72,12 +73,12 @@ class Ledger:
         """
         file = Path(path)
         if not file.exists():
-            return cls(secrets.token_bytes(32))
+            return cls(secrets.token_bytes(SECRET_BYTES))
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
             known = data["version"] == VERSION
             found = cls(bytes.fromhex(data["secret"]), tuple(data["releases"]))
-            whole = all({"persons", "records", "model"} <= set(each) for each in found.releases)
+            whole = len(found.secret) == SECRET_BYTES and all(map(_is_release, data["releases"]))
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{file} is not a ledger: {error}", reason=Reason.FILE_FORMAT) from None
         if not known or not whole:
@@ -178,3 +179,11 @@ class Ledger:
     def _hash(self, values: tuple[str | None, ...]) -> str:
         written = json.dumps(values, ensure_ascii=False).encode()
         return hmac.new(self.secret, written, hashlib.sha256).digest()[:_BYTES].hex()
+
+
+def _is_release(noted: Any) -> bool:
+    """Return whether this is what a ledger notes of a release."""
+    texts = [noted["created"], *noted["persons"], *noted["records"]]
+    lists = isinstance(noted["persons"], list) and isinstance(noted["records"], list)
+    plain = isinstance(noted["model"], dict) and isinstance(noted["sha256"], str | None)
+    return lists and plain and all(isinstance(each, str) for each in texts)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
+import zlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,6 +20,7 @@ from shoal.files.whole_numbers import as_whole
 from shoal.files.writing import writing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 MOST_ROWS = 1_048_575
@@ -126,7 +130,7 @@ def _refuse_merged(path: Path, number: int) -> None:
     ending = path.suffix.lower()
     if ending not in _MERGED or not zipfile.is_zipfile(path):
         return
-    with zipfile.ZipFile(path) as packed:
+    with _unzipped(path) as packed:
         part = "content.xml" if ending == ".ods" else _part_of_sheet(packed, number)
         if part is None or part not in packed.namelist():
             return
@@ -167,8 +171,20 @@ def _attribute(tag: str, name: str) -> str:
 def _require_unpacked_size(path: Path, most_bytes: int | None) -> None:
     """Refuse a packed workbook that would be too large, before it is unpacked."""
     if most_bytes is not None and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as packed:
+        with _unzipped(path) as packed:
             require_size(path, sum(each.file_size for each in packed.infolist()), most_bytes)
+
+
+@contextmanager
+def _unzipped(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a packed workbook; whatever is wrong with it is an error of the input."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            yield packed
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
+        raise _broken(path, error) from error
+    except RuntimeError as error:  # a part is encrypted, or packed in a way that is not known
+        raise _broken(path, error) from error
 
 
 def _broken(path: Path, error: BaseException) -> InputError:

@@ -17,7 +17,7 @@ from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Codes, Sensitive
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.marks import without_marks
+from shoal.kinds.marks import FEW, without_marks
 from shoal.kinds.normalization import normalized, normalized_text
 
 if TYPE_CHECKING:
@@ -109,10 +109,18 @@ def factorize(series: pl.Series, *, numeric: bool = False, in_order: bool = True
     in_order
         Whether the values of texts ascend; otherwise their order is unspecified, which takes less time.
     """
-    known = series.drop_nulls() if series.null_count() else series
-    distinct = exact.ascending(known) if numeric else known.unique()
-    if not numeric and (in_order or series.dtype != pl.String):
-        distinct = distinct.sort()
+    few = series.dtype == pl.String and len(series) <= FEW
+    if few and not numeric:
+        texts = set(series.to_list()) - {None}
+        distinct = pl.Series(series.name, sorted(texts), dtype=pl.String)
+    else:
+        known = series.drop_nulls() if series.null_count() else series
+        distinct = exact.ascending(known) if numeric else known.unique()
+        if not numeric and (in_order or series.dtype != pl.String):
+            distinct = distinct.sort()
+    if few:
+        code_of = {text: code for code, text in enumerate(distinct.to_list())}
+        return distinct, np.array([code_of.get(text, -1) for text in series.to_list()], dtype=np.int32)
     if series.dtype == pl.String:
         ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:

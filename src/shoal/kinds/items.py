@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain
 from shoal.kinds.generalized import Generalized
 from shoal.kinds.limits import ColumnLimit
+from shoal.kinds.marks import FEW
 from shoal.kinds.sets import Sets
 
 if TYPE_CHECKING:
@@ -198,12 +200,16 @@ class Worlds(Generalized):
 
 def named_items(lists: Lists, names: Sequence[str]) -> pl.Series:
     """Return lists of items as lists of their names."""
+    if len(lists.values) <= FEW:
+        each = iter([names[item] for item in lists.values.tolist()])
+        named = [list(islice(each, size)) for size in lists.sizes.tolist()]
+        return pl.Series("name", named, dtype=pl.List(pl.String))
     flat = pl.Series(names, dtype=pl.String).gather(lists.values)
-    named = (
+    together = (
         pl.DataFrame({"owner": lists.owners, "name": flat}).group_by("owner", maintain_order=True).agg("name")
     )
     owners = pl.DataFrame({"owner": np.arange(len(lists))})
-    return owners.join(named, on="owner", how="left", maintain_order="left")["name"].fill_null([])
+    return owners.join(together, on="owner", how="left", maintain_order="left")["name"].fill_null([])
 
 
 def _item_texts(lists: Lists, domain: ItemsDomain) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ DENSE = 0.1
 """From this share of items on that a set has on average, queries ask for more present items, fewer absent."""
 MOST_REMEMBERED = 64_000_000
 """Up to this many sets times items, which sets have an item is remembered from query to query."""
+AT_ONCE = 1_000_000
+"""Up to this many sets times queries are counted at once."""
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,9 @@ def query_errors(
         return np.zeros(queries)
     original = _Owners(values.domain.sets.gather(attribute.codes), width)
     released = _Owners(values.base.gather(recoding.box), width)
-    errors = [
-        abs(original.count(asked, absent=absent) - released.count(asked, absent=absent))
-        for asked in _random_items(width, min(size, width), queries)
-    ]
-    return np.array(errors) / len(recoding.box)
+    asked = _random_items(width, min(size, width), queries)
+    errors = np.abs(original.counts(asked, absent=absent) - released.counts(asked, absent=absent))
+    return np.asarray(errors / len(recoding.box))
 
 
 def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,29 +179,38 @@ class _Owners:
         counts = np.bincount(sets.values, minlength=width)
         self._owners = Lists.of_sizes(counts, sets.owners[order].astype(np.int32))
         self._sets = len(sets)
-        self._masks: dict[int, NDArray[np.bool_]] = {}
-        self._remembers = width * len(sets) <= MOST_REMEMBERED
+        self._masks: NDArray[np.bool_] | None = None
+        if width * len(sets) <= MOST_REMEMBERED:
+            self._masks = np.zeros((width, len(sets)), dtype=np.bool_)
+            self._masks[sets.values, sets.owners] = True
 
-    def count(self, asked: list[int], *, absent: bool) -> int:
-        """Return how many sets have all of some items, or none of them."""
-        found = self._mask(asked[0]).copy()
-        for item in asked[1:]:
-            (np.logical_or if absent else np.logical_and)(found, self._mask(item), out=found)
-        hits = int(np.count_nonzero(found))
+    def counts(self, asked: NDArray[np.int64], *, absent: bool) -> NDArray[np.int64]:
+        """Return how many sets have all the items of each query, or none of them."""
+        both = np.logical_or if absent else np.logical_and
+        hits = np.zeros(len(asked), dtype=np.int64)
+        step = max(1, AT_ONCE // max(self._sets, 1))
+        for first in range(0, len(asked), step):
+            items = asked[first : first + step].T
+            found = self._having(items[0]).copy()
+            for each in items[1:]:
+                both(found, self._having(each), out=found)
+            hits[first : first + step] = np.count_nonzero(found, axis=1)
         return self._sets - hits if absent else hits
 
-    def _mask(self, item: int) -> NDArray[np.bool_]:
-        mask = self._masks.get(item)
-        if mask is None:
-            mask = np.zeros(self._sets, dtype=np.bool_)
+    def _having(self, items: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which sets have each of some items."""
+        if self._masks is not None:
+            one = len(items) == 1  # then nothing is copied
+            return self._masks[items[0] : items[0] + 1] if one else self._masks[items]
+        masks = np.zeros((len(items), self._sets), dtype=np.bool_)
+        for mask, item in zip(masks, items, strict=True):
             mask[self._owners[item]] = True
-            if self._remembers:
-                self._masks[item] = mask
-        return mask
+        return masks
 
 
-def _random_items(width: int, size: int, queries: int) -> list[list[int]]:
-    """Return different items for each query; always the same ones."""
+@functools.lru_cache(maxsize=64)
+def _random_items(width: int, size: int, queries: int) -> NDArray[np.int64]:
+    """Return different items for each query, one query in a row; always the same ones."""
     words = iter(Randomness(0).words(queries * size).tolist())
     drawn = []
     for _ in range(queries):
@@ -209,4 +219,4 @@ def _random_items(width: int, size: int, queries: int) -> list[list[int]]:
             item = next(words) % (last + 1)
             chosen.append(last if item in chosen else item)
         drawn.append(chosen)
-    return drawn
+    return np.array(drawn, dtype=np.int64)

@@ -49,6 +49,7 @@ class Claims:
         try:
             certificate = json.loads(file.read_text(encoding="utf-8"))
             listed = [(str(each["name"]), Role(each["role"]), each) for each in certificate["columns"]]
+            _require_plain(certificate)
         except FileNotFoundError:
             raise InputError(
                 f"{folder} has no {CERTIFICATE}; name the released file, and describe the original",
@@ -129,3 +130,15 @@ class Claims:
                 yield f"{what}: {said:,} by the certificate, {seen:,} by this audit"
         if claimed["holds"] and not found.holds and found.promise == self.model():
             yield "the certificate says that its guarantee holds"
+
+
+def _require_plain(certificate: Mapping[str, Any]) -> None:
+    """Raise an error unless all of a certificate that is compared with a release is of the right type."""
+    audited, files = certificate["audit"], certificate.get("files", {})
+    if not isinstance(certificate["model"], dict) or not isinstance(files, dict):
+        raise TypeError("its model and its files must be tables")
+    numbers = [certificate["rows"], *(audited[name] for name in ("records", "k", "concealment"))]
+    if not all(type(each) is int for each in numbers) or type(audited["holds"]) is not bool:
+        raise TypeError("its figures must be whole numbers")
+    if not all(isinstance(each["sha256"], str) for each in files.values()):
+        raise TypeError("its digests must be texts")

@@ -240,7 +240,7 @@ def identifier_by_looks(name: str, cells: pl.Series) -> str | None:
     """
     texts = cells.drop_nulls() if cells.dtype == pl.String else pl.Series(dtype=pl.String)
     some = _Counted.of(texts.gather_every(len(texts) // _ENOUGH + 1))
-    form = next((form for form, pattern in _IDENTIFIERS.items() if some.mostly(pattern)), None)
+    form = some.form()
     if form is not None:
         return f"its values look like {form}"
     rule = named(name, last=False)
@@ -328,8 +328,23 @@ class _Counted(NamedTuple):
 
     def mostly(self, pattern: str) -> bool:
         """Return whether more than half of the texts match a pattern."""
-        matching = self.often.filter(self.different.str.contains(pattern))
-        return 2 * int(matching.sum()) > int(self.often.sum())
+        return self._match({"": pattern}) is not None
+
+    def form(self) -> str | None:
+        """Return the form of identifiers that more than half of the texts have, or None."""
+        return self._match(_IDENTIFIERS)
+
+    def _match(self, patterns: Mapping[str, str]) -> str | None:
+        """Return the first of some patterns, by name, that more than half of the texts match, or None."""
+        if not len(self.often):
+            return None
+        table = pl.DataFrame({"text": self.different, "often": self.often})
+        matching = table.select(
+            pl.col("often").filter(pl.col("text").str.contains(pattern)).sum().alias(name)
+            for name, pattern in patterns.items()
+        )
+        most = int(self.often.sum()) // 2
+        return next((name for name, often in matching.row(0, named=True).items() if often > most), None)
 
 
 class _Values(NamedTuple):
@@ -366,7 +381,7 @@ def _facts(cells: pl.Series, inferred: Inferred) -> _Facts:
         unique=found.unique,
         text=len(texts) > 0,
         whole=kind.numeric and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
-        form=next((form for form, pattern in _IDENTIFIERS.items() if counted.mostly(pattern)), None),
+        form=counted.form(),
         odd_dates=counted.mostly(_ODD_DATES),
         odd_one_out=counted.mostly(_NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
         numbers=advice_on(some) if len(some) else None,
