@@ -188,12 +188,12 @@ def test_what_is_refused() -> None:
             anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=2), method=method, effort="fsat")
 
 
-@pytest.mark.parametrize("both", [matching.BOTH, 1_000])
+@pytest.mark.parametrize("alone", [1.0, 0.75])
 def test_balanced_loses_no_more_than_fast_where_most_records_have_copies(
-    monkeypatch: pytest.MonkeyPatch, both: int
+    monkeypatch: pytest.MonkeyPatch, alone: float
 ) -> None:
     """Rows that grow lose more than rings on such tables: a million records like Adult's, or these."""
-    monkeypatch.setattr(matching, "BOTH", both)
+    monkeypatch.setattr(matching, "MANY_COPIES", alone)
     rng = np.random.default_rng(1)
     columns = {f"q{i}": np.minimum(rng.geometric(p, 8_000), 15) for i, p in enumerate((0.2, 0.4, 0.5, 0.6))}
     frame = pl.DataFrame(columns).with_columns(pl.col("q1", "q2", "q3").cast(pl.String))

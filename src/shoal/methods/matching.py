@@ -55,11 +55,9 @@ HALVED = {
 """The efforts with a k above `SMALL`: rows are made from rows for half of k, down to `FEW` (decision 076)."""
 
 
-COPIES = 0.75
-"""From this share of records with equal ones on, rings lose no more than rows that grow, or hardly more."""
-
-BOTH = 50_000
-"""Up to this number of records, both are made if so many have copies, and the cheaper rows are taken."""
+COPIES, MANY_COPIES = 0.75, 0.9
+"""From the first share of records with equal ones on, rings may lose less than rows that grow, and from the
+second on they do. In between, both are made."""
 
 
 @keeps(Freeform, default=True, persons=True)
@@ -85,8 +83,8 @@ def matching(
         possible, and exchange records between rounds and at the end, while this reduces the loss. With a k
         above 32, rows for half of k are made first, for one record of each pair of similar ones; not if
         persons have several records or columns have limits. If at least three quarters of the records have
-        copies, records are put on rings as by `ring`, which suits such tables better; up to 50,000 records,
-        both are made and the cheaper rows are taken.
+        copies, records are put on rings as by `ring`, which suits such tables better; up to nine tenths, both
+        are made and the cheaper rows are taken.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
@@ -96,11 +94,10 @@ def matching(
 
 def _cheap_graph(table: Table, k: int, effort: Effort, circumstances: Circumstances) -> NDArray[np.int32]:
     """Return a regular graph at a low cost: by rows that grow, or by rings if most records have copies."""
-    rings = None
-    if not table.limited and share_with_copies(table.codes) >= COPIES:
-        rings = cheap_rings(table, k, EXCHANGES[effort], circumstances)
-        if len(table) > BOTH:
-            return rings
+    copies = 0.0 if table.limited else share_with_copies(table.codes)
+    rings = cheap_rings(table, k, EXCHANGES[effort], circumstances) if copies >= COPIES else None
+    if rings is not None and copies >= MANY_COPIES:
+        return rings
     if k <= SMALL or table.owners is not None or table.limited:
         chosen = GROWING[effort][(k > FEW) + (k > SMALL) + (k > MEDIUM)]
         graph = grown_graph(table, k, circumstances, chosen, cheapest_together)
