@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.app import app
-from shoal.report.panels.decision import _made_up, _most_frequent
+from shoal.report.panels.decision import _common, _made_up, _most_frequent
 from shoal.samples import hospital
 
 STATED = {
@@ -95,4 +95,16 @@ def test_frequent_cells_are_those_of_all_rows(seed: int) -> None:
     rows = draw.integers(0, len(written) - 1, 40)
     texts = written.gather(rows).fill_null("").to_list()
     expected = sorted(set(texts), key=lambda text: (-texts.count(text), texts.index(text)))
-    assert _most_frequent(written, rows) == expected
+    assert list(_most_frequent(written, rows)) == expected
+
+
+def test_an_example_shows_nothing_of_a_record_that_stands_out() -> None:
+    """A set with a rare value may be the most frequent one if few sets are needed."""
+    assert _common({"male": 100, "female": 90, "male|unheard-of": 6, "female|male": 4}) == [
+        "male",
+        "female",
+        "female|male",
+    ]
+    assert _common({"30..39": 9, "18..29": 8, "41..987654": 7, "35..44": 5}) == ["30..39", "35..44"]
+    assert _common({"2025-01-01..2025-02-01": 5, "1733-01-01..2025-03-01": 5}) == ["2025-01-01..2025-02-01"]
+    assert _common({"*": 3, "37": 1, "38": 30}) == ["*", "38"]

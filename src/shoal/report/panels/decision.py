@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,9 @@ from shoal.base.statements import ABOUT
 from shoal.kinds import notation
 from shoal.report.panel import Content, Grid, Material, number, plural, report_panel
 from shoal.schema import Role
+
+COMMON = 0.1
+"""The share of rows that show a value, from which on it is shown as an example."""
 
 
 @report_panel("decision", "For those who decide", place=5)
@@ -44,16 +48,20 @@ def _example(material: Material) -> Grid:
     """Return a record and its row, made up from cells that many rows have, not from any record."""
     recoding, rows = material.held.recoding, material.held.rows
     boxes = recoding.box[rows]
-    shown = {}
+    shown: dict[str, str | None] = {}
     for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
         written, which = values.shared_columns(attribute.column.name, typed=False)[0]
-        texts = _most_frequent(written, boxes if which is None else which[boxes])
-        shown[attribute.column.name] = next((text for text in texts if _made_up(text) != text), texts[0])
+        texts = _common(_most_frequent(written, boxes if which is None else which[boxes]))
+        wider = (text for text in texts if _made_up(text) != text)
+        shown[attribute.column.name] = next(wider, texts[0] if texts else None)
     lines = []
     for column in material.certificate["columns"]:
         name, role = column["name"], Role(column["role"])
-        if role is Role.QUASI:
-            lines.append([name, _made_up(shown[name]), shown[name]])
+        cell = shown.get(name)
+        if cell is not None:
+            lines.append([name, _made_up(cell), cell])
+        elif role is Role.QUASI:
+            lines.append([name, "a value", "a range or a set around it, or the same value"])
         elif role is Role.WEIGHT:
             lines.append([name, "a number", "the mean of a group, or the same number"])
         elif role.released:
@@ -67,8 +75,8 @@ def _example(material: Material) -> Grid:
     )
 
 
-def _most_frequent(written: pl.Series, rows: NDArray[np.integer[Any]]) -> list[str]:
-    """Return the cells of rows as texts, the most frequent first, and of equally frequent ones the first.
+def _most_frequent(written: pl.Series, rows: NDArray[np.integer[Any]]) -> dict[str, int]:
+    """Return the cells of rows as texts, and how often each occurs; the most frequent first, then the first.
 
     Parameters
     ----------
@@ -87,8 +95,36 @@ def _most_frequent(written: pl.Series, rows: NDArray[np.integer[Any]]) -> list[s
         }
     ).filter(pl.col("often") > 0)
     together = cells.group_by("text").agg(pl.col("often").sum(), pl.col("first").min())
-    texts: list[str] = together.sort("often", "first", descending=[True, False])["text"].to_list()
-    return texts
+    ordered = together.sort("often", "first", descending=[True, False])
+    return dict(zip(ordered["text"].to_list(), ordered["often"].to_list(), strict=True))
+
+
+def _common(often: dict[str, int]) -> list[str]:
+    """Return the cells that say nothing of a record that stands out, in the same order.
+
+    An interval must not begin with the least value of the column or end with the greatest, and each value of
+    a set, or a single one, must be in the cells of at least a share of the rows.
+    """
+    intervals = {text: both for text in often if (both := notation.read_interval(text)) is not None}
+    ends = sorted({_order(end) for pair in intervals.values() for end in pair})
+    shares: Counter[str] = Counter()
+    for text, rows in often.items():
+        if text not in intervals:
+            shares.update(dict.fromkeys(notation.read_set(text), rows / sum(often.values())))
+
+    def is_common(text: str) -> bool:
+        if text in intervals:
+            return _order(intervals[text][0]) > ends[0] and _order(intervals[text][1]) < ends[-1]
+        return text == notation.SUPPRESSED or all(shares[each] >= COMMON for each in notation.read_set(text))
+
+    return [text for text in often if is_common(text)]
+
+
+def _order(end: str) -> tuple[float, str]:
+    """Return what orders the ends of intervals: numbers as such, anything else as text."""
+    with suppress(ValueError):
+        return float(end), ""
+    return 0.0, end
 
 
 def _made_up(cell: str) -> str:
