@@ -35,3 +35,9 @@ def test_a_codebook_whose_model_is_no_table(model: str, tmp_path: Path) -> None:
     (tmp_path / "codebook.json").write_text(f'{{"codebook": 1, "columns": [], "model": {model}}}')
     with pytest.raises(InputError, match="is not understood"):
         Codebook.from_file(tmp_path / "codebook.json")
+
+
+def test_a_schema_with_a_number_that_no_decimal_can_hold(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text("[columns.a]\nweight = 1e9999999999999999999\n")
+    with pytest.raises(InputError, match="has a number that is too large"):
+        Schema.of(tmp_path / "schema.toml")

@@ -170,3 +170,5 @@ def read_toml(
         raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
     except (ValueError, RecursionError) as error:  # also numbers with too many digits, and endless brackets
         raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
+    except ArithmeticError:
+        raise InputError(f"{path} has a number that is too large", reason=Reason.SCHEMA) from None
