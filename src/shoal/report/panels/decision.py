@@ -107,15 +107,16 @@ def _common(often: dict[str, int]) -> list[str]:
     """
     intervals = {text: both for text in often if (both := notation.read_interval(text)) is not None}
     ends = sorted({_order(end) for pair in intervals.values() for end in pair})
-    shares: Counter[str] = Counter()
+    enough = COMMON * sum(often.values())
+    shown: Counter[str] = Counter()
     for text, rows in often.items():
         if text not in intervals:
-            shares.update(dict.fromkeys(notation.read_set(text), rows / sum(often.values())))
+            shown.update(dict.fromkeys(notation.read_set(text), rows))
 
     def is_common(text: str) -> bool:
         if text in intervals:
             return _order(intervals[text][0]) > ends[0] and _order(intervals[text][1]) < ends[-1]
-        return text == notation.SUPPRESSED or all(shares[each] >= COMMON for each in notation.read_set(text))
+        return text == notation.SUPPRESSED or all(shown[each] >= enough for each in notation.read_set(text))
 
     return [text for text in often if is_common(text)]
 
