@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from how_to import files_of
 from test_how_to_add_a_method import PAGE
-from test_how_to_add_a_model import files_of
 
 from shoal.samples import hospital
 

@@ -21,8 +21,8 @@ import polars as pl
 import pytest
 from blockwise import PEOPLE as SCHEMA
 from blockwise import people
+from how_to import files_of
 from test_how_to_add_a_method import PAGE as METHOD_PAGE
-from test_how_to_add_a_model import files_of
 
 import shoal
 from shoal import (
