@@ -18,7 +18,6 @@ from shoal.kinds.kind import Kind
 from shoal.measures import MEASURES
 from shoal.methods import METHODS, method_for
 from shoal.models import MODELS, Model
-from shoal.report import PANELS
 from shoal.schema import Schema
 
 Modules = Mapping[str, str | None]
@@ -66,6 +65,8 @@ def modules_of_measures() -> Modules:
 
 def all_modules() -> Modules:
     """Return the modules outside Shoal that declare anything: models, methods, kinds, measures and so on."""
+    from shoal.report import PANELS  # late: workers of blocks make no report
+
     return _outside(
         [
             *MODELS.values(),
