@@ -26,7 +26,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 # Tests start hundreds of processes: without files of bytecode, each compiles the whole package again (0.25 s).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick campaign soak check check-lint check-format check-native check-types check-layers setup bench docs docs-version sanitize portable sbom advisories wheel clean
+.PHONY: demo test quick campaign soak check check-lint check-format check-native check-types check-tests check-layers setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -46,7 +46,7 @@ soak: setup
 
 # All at the same time.
 check: setup
-	$(MAKE) --no-print-directory --jobs check-types check-layers check-native check-lint check-format
+	$(MAKE) --no-print-directory --jobs check-types check-tests check-layers check-native check-lint check-format
 
 check-lint:
 	$(BIN)/ruff check .
@@ -59,6 +59,10 @@ check-native:
 
 check-types:
 	$(BIN)/mypy
+
+# All tests can be imported; compiled here once, they are not compiled by each worker of a test run.
+check-tests:
+	@found=$$($(BIN)/python -m pytest --collect-only --quiet) || { echo "$$found"; exit 1; }
 
 check-layers:
 	$(BIN)/lint-imports

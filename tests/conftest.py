@@ -78,9 +78,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + 2
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Let no collection of garbage look through modules and tests, which stay until the end."""
-    gc.freeze()
+    if not session.config.option.collectonly:
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
