@@ -10,7 +10,8 @@ NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*/*)
 WERROR := cmake.define.SHOAL_WERROR=ON
 # Without build isolation, PySpark needs setuptools and wheel to be there.
 TOOLS  := cmake nanobind ninja scikit-build-core setuptools setuptools-scm wheel
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Most of what is installed is never imported: what is, Python compiles then.
+PIP    := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
 SEED   ?=
 MINUTES ?=
@@ -25,7 +26,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 # Tests start hundreds of processes: without files of bytecode, each compiles the whole package again (0.25 s).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom advisories wheel clean
+.PHONY: demo test quick campaign soak check check-lint check-format check-native check-types check-tests check-layers setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -43,11 +44,27 @@ campaign: setup
 soak: setup
 	$(BIN)/python tests/soak/run.py $(NAME) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(CASE:%=--case %)
 
+# All at the same time.
 check: setup
+	$(MAKE) --no-print-directory --jobs check-types check-tests check-layers check-native check-lint check-format
+
+check-lint:
 	$(BIN)/ruff check .
+
+check-format:
 	$(BIN)/ruff format --check .
+
+check-native:
 	$(BIN)/clang-format --dry-run -Werror native/*/* tests/portable/*.cpp
+
+check-types:
 	$(BIN)/mypy
+
+# All tests can be imported; compiled here once, they are not compiled by each worker of a test run.
+check-tests:
+	@found=$$($(BIN)/python -m pytest --collect-only --quiet) || { echo "$$found"; exit 1; }
+
+check-layers:
 	$(BIN)/lint-imports
 
 setup: $(VENV)/dev

@@ -8,31 +8,24 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import sys
 from pathlib import Path
 
-NOT_BENCHMARKS = {
-    "__main__",
-    "beside_arx",
-    "concealment_data",
-    "harness",
-    "literal_sort_greedy",
-    "reading_cells",
-    "reading_large",
-    "reading_page",
-    "reading_powers",
-    "reading_releases",
-    "reading_weights",
-    "rival_tools",
-    "textbook",
-}
+PARTS = {"__main__", "reading_powers", "reading_releases", "reading_weights", "rival_tools"}
+"""Modules with a function `main` that are no benchmarks of their own."""
+
+
+def benchmarks() -> list[str]:
+    """Return the names of all benchmarks: modules with a function `main`."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return [
+        file.stem for file in files if file.stem not in PARTS and "\ndef main(" in file.read_text("utf-8")
+    ]
 
 
 def main() -> None:
     """Run the chosen benchmarks one after the other; what begins with a dash is for them."""
-    names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    names = sorted(set(names) - NOT_BENCHMARKS)
+    names = benchmarks()
     given = sys.argv[1:]
     first_option = next((i for i, word in enumerate(given) if word.startswith("-")), len(given))
     chosen, options = given[:first_option] or names, given[first_option:]
@@ -46,4 +39,5 @@ def main() -> None:
         module.main(options) if takes_options else module.main()
 
 
-main()
+if __name__ == "__main__":
+    main()

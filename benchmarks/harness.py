@@ -259,10 +259,30 @@ def line_chart(
     return chart
 
 
-def write_page(name: str, text: str, charts: Mapping[str, alt.Chart | alt.LayerChart]) -> None:
-    """Write docs/results/<name>.md and a picture of each chart beside it, and print the text."""
+def write_page(
+    name: str,
+    text: str,
+    charts: Mapping[str, alt.Chart | alt.LayerChart],
+    *,
+    by_hand: Sequence[str] = (),
+) -> None:
+    """Write docs/results/<name>.md and a picture of each chart beside it, and print the text.
+
+    Sections with the headings `by_hand` are kept as the page has them, before all others.
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     for chart_name, chart in charts.items():
         chart.save(str(RESULTS / f"{name}-{chart_name}.svg"))
-    (RESULTS / f"{name}.md").write_text(f"{text}\n\n{provenance()}\n", encoding="utf-8")
+    page = RESULTS / f"{name}.md"
+    if by_hand and page.exists():
+        text = with_sections(text, page.read_text(encoding="utf-8"), by_hand)
+    page.write_text(f"{text}\n\n{provenance()}\n", encoding="utf-8")
     print(text)
+
+
+def with_sections(text: str, page: str, headings: Sequence[str]) -> str:
+    """Return a text with some sections of a page before its own sections."""
+    found = {each.partition("\n")[0]: each.rstrip() for each in page.split("\n## ")[1:]}
+    before, mark, after = text.partition("\n## ")
+    kept = "".join(f"\n## {found[heading]}\n" for heading in headings if heading in found)
+    return f"{before}{kept}{mark}{after}"

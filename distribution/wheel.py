@@ -160,7 +160,7 @@ def _try(python: Interpreter, wheel: Path, folder: Path) -> None:
     say(f"{wheel.name} with Python {python.version[0]}.{python.version[1]}")
     run(python.path, "-m", "venv", folder)
     alone = {"PATH": str(program(folder).parent)}
-    pip = (program(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    pip = (program(folder), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
     tested = ("--constraint", ROOT / "constraints.txt")
     run(*pip, "--only-binary=:all:", *tested, wheel, env=alone, cwd=folder)
     run(program(folder), ROOT / "distribution" / "smoke.py", "--no-compiler", env=alone, cwd=folder)

@@ -24,6 +24,11 @@ def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [*SHOAL, *arguments]
     if not settings().derandomize:
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return call_here(folder, *arguments)
+
+
+def call_here(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return what a command prints and its exit code; it runs in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
         contextlib.chdir(folder),
@@ -38,7 +43,7 @@ def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         except SystemExit as ended:
             code = ended.code
     shown = [each.buffer.getvalue().decode("utf-8") for each in (out, err)]
-    return subprocess.CompletedProcess(command, code if isinstance(code, int) else 0, *shown)
+    return subprocess.CompletedProcess([*SHOAL, *arguments], code if isinstance(code, int) else 0, *shown)
 
 
 def called(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import pickle
 import secrets
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -70,14 +73,15 @@ def _one_thread_of_polars() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start one worker more than there are cores: tests of pages, of Spark and of processes often wait."""
+    """Start two workers more than there are cores: tests of pages, of Spark and of processes often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return cores + 2
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Let no collection of garbage look through modules and tests, which stay until the end."""
-    gc.freeze()
+    if not session.config.option.collectonly:
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -153,6 +157,27 @@ def workers_here(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with workers_in_this_process():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def charts_drawn_once() -> Iterator[None]:
+    """Draw a chart once for all tests of a process that make the same one; in a campaign, draw every one.
+
+    To draw is a third of the time of many tests. A chart is drawn from nothing but its specification.
+    """
+    if NATIVE or not settings().derandomize:
+        yield
+        return
+    from shoal.report.chart import Chart  # not before the compiled core is chosen
+
+    draw = Chart.svg
+
+    @lru_cache(maxsize=2_000)
+    def drawn(pickled: bytes) -> str:
+        return draw(pickle.loads(pickled))
+
+    with mock.patch.object(Chart, "svg", lambda chart: drawn(pickle.dumps(chart))):
         yield
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from how_to import files_of, run
 
 pytestmark = pytest.mark.processes
 
@@ -74,20 +72,18 @@ else:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of the page."""
     made = tmp_path_factory.mktemp("how-to")
-    for title, code in re.findall(r'```python title="([\w.]+)"\n(.*?)```', PAGE.read_text(), re.DOTALL):
-        (made / title).write_text(code)
+    files_of(PAGE, made)
     return made
 
 
-def run(folder: Path, file: str) -> str:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", "")))}
-    done = subprocess.run([sys.executable, file], cwd=folder, env=env, capture_output=True, text=True)
+def said_by(folder: Path, code: str) -> str:
+    done = run(folder, code=code)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_page_runs_as_it_stands(folder: Path) -> None:
-    kind, interval, verdict = run(folder, "use.py").splitlines()
+    kind, interval, verdict = said_by(folder, (folder / "use.py").read_text()).splitlines()
     assert kind == "clock"
     assert re.fullmatch(r"\d\d:\d\d(\.\.\d\d:\d\d)?", interval)
     assert verdict.startswith("The guarantee holds")
@@ -95,6 +91,4 @@ def test_the_page_runs_as_it_stands(folder: Path) -> None:
 
 @pytest.mark.parametrize("what", CHECKS)
 def test_the_kind_works_everywhere(folder: Path, what: str) -> None:
-    file = f"{what.replace(' ', '_')}_check.py"
-    (folder / file).write_text(TABLE + CHECKS[what])
-    run(folder, file)
+    said_by(folder, TABLE + CHECKS[what])

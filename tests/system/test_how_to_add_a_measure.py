@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_how_to_add_a_model import files_of, run
+from how_to import files_of, run
 
 from shoal.samples import hospital
 
@@ -17,6 +17,18 @@ CALL = "import empty_cells; from shoal.cli import main; main()"
 WITH_PANEL = "import empty_panel; from shoal.cli import main; main()"
 COLUMNS = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "patient,name"]
 MODEL = ["--model", "k-anonymity", "--method", "mondrian"]
+COMPARED = """
+import shoal
+from shoal.samples import hospital
+
+patients = hospital(300)
+schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+(found,) = shoal.compare(patients, schema, k=5, model="k-anonymity", method="mondrian").runs
+"""
+LEFT_OUT = """
+assert found.gcp is not None and found.figure("empty_cells") is None
+assert found.as_dict()["empty_cells"] is None
+"""
 REFUSALS = """
 from shoal.measures import loss_measure
 
@@ -118,20 +130,15 @@ def test_a_report_has_the_panel_only_where_it_applies(folder: Path) -> None:
     assert 'id="empty"' not in (folder / "without" / "report.html").read_text()
 
 
-def test_without_the_module_processes_leave_the_figure_out(folder: Path, tmp_path: Path) -> None:
-    code = f"""
-import sys
-sys.path.insert(0, {str(folder)!r})
-import empty_cells, shoal
-from shoal.samples import hospital
+def test_processes_import_the_module_from_its_file(folder: Path, tmp_path: Path) -> None:
+    found = f"import sys\nsys.path.insert(0, {str(folder)!r})\nimport empty_cells\n"
+    done = run(tmp_path, code=f"{found}{COMPARED}assert 0 <= found.figure('empty_cells') < 1")
+    assert done.returncode == 0, done.stderr
 
-patients = hospital(300)
-schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
-(found,) = shoal.compare(patients, schema, k=5, model="k-anonymity", method="mondrian").runs
-assert found.gcp is not None and found.figure("empty_cells") is None
-assert found.as_dict()["empty_cells"] is None
-"""
-    done = run(tmp_path, code=code)
+
+def test_without_the_module_processes_leave_the_figure_out(folder: Path, tmp_path: Path) -> None:
+    declared_here = (folder / "empty_cells.py").read_text()
+    done = run(tmp_path, code=f"{declared_here}{COMPARED}{LEFT_OUT}")
     assert done.returncode == 0, done.stderr
 
 

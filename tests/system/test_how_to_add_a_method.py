@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_how_to_add_a_model import files_of, run
+from how_to import files_of, run
 
 from shoal.samples import hospital
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from how_to import files_of
+from how_to import run as run_code
 
 from shoal.samples import hospital
 
@@ -19,6 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-model.md
 CALL = "import alpha_k; from shoal.cli import main; main()"
 COLUMNS = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "patient,name"]
 MODEL = ["--model", "alpha-k", "--k", "5", "--alpha", "0.5"]
+run = partial(run_code, code=CALL)
 CARDS = """
 import alpha_k
 import shoal
@@ -32,15 +32,6 @@ assert parameters_of("alpha-k", schema) == ["k", "alpha"]
 """
 
 
-def files_of(page: Path, folder: Path) -> None:
-    """Write the files whose parts a page shows."""
-    files: dict[str, list[str]] = {}
-    for title, code in re.findall(r'```\w+ title="([\w./-]+)"\n(.*?)```', page.read_text(), re.DOTALL):
-        files.setdefault(title, []).append(code)
-    for name, parts in files.items():
-        (folder / name).write_text("\n\n".join(parts))
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of the page and a table."""
@@ -48,13 +39,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files_of(PAGE, made)
     hospital(1000).write_csv(made / "patients.csv")
     return made
-
-
-def run(folder: Path, *words: str, code: str = CALL) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", "")))}
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=folder, env=env, capture_output=True, text=True
-    )
 
 
 def test_the_library_has_the_model(folder: Path) -> None:

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
-from shoal.base.fresh_columns import plain_type, rebuilt
-from shoal.errors import InputError
 from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
-from shoal.kinds.encoding import factorize, to_polars
+from shoal.kinds.encoding import factorize, plain_cells
 from shoal.kinds.normalization import normalized
 from shoal.schema.suggesting import identifier_by_looks
 from shoal.table import Table
@@ -217,10 +215,13 @@ class _Original:
             self._coded[name] = _coded(self.cells(name))
         return self._coded[name]
 
-    def _few_codes(self, name: str, step: int = 1) -> NDArray[np.int32]:
-        """Return codes of the records of the sample, or a part of it, which are not those of all records."""
+    def _few_codes(self, name: str, step: int, codes: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """Return codes of the records of the sample, or a part of it; those of all records may be others."""
         if (name, step) not in self._coded_few:
-            self._coded_few[name, step] = _coded(self.cells(name).gather(self._places[::step]))
+            few = self._places[::step]
+            self._coded_few[name, step] = (
+                _coded(self.cells(name).gather(few)) if codes is None else codes[few]
+            )
         return self._coded_few[name, step]
 
     def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
@@ -256,19 +257,19 @@ class _Original:
         """Yield what follows from a column of the original and is not already repeated by it."""
         for other in self._identifiers:
             words = f"identifier {other!r}"
-            if words in repeats or self._surely_free(name, self._few_codes(other)):
+            if words in repeats or self._surely_free(name, other):
                 continue
             if follows(self._codes(name), self._codes(other)):
                 yield words
         for attribute, _ in hidden:
             words = f"quasi-identifier {attribute.column.name!r}"
-            if words in repeats or self._surely_free(name, attribute.codes[self._places]):
+            if words in repeats or self._surely_free(name, attribute.column.name, attribute.codes):
                 continue
             if follows(self._codes(name), attribute.codes):
                 yield words
 
-    def _surely_free(self, name: str, few: NDArray[np.int32]) -> bool:
-        """Return whether a sample shows that another column, of which it has these codes, does not follow.
+    def _surely_free(self, name: str, other: str, codes: NDArray[np.int32] | None = None) -> bool:
+        """Return whether a sample shows that another column, which may have codes, does not follow.
 
         The best guesses are wrong at least as often in all records as in some, and what a value that is
         rare in the sample tells about the other column counts as right. So if they are wrong in clearly more
@@ -276,7 +277,10 @@ class _Original:
         """
         if len(self._table) <= SAMPLE:
             return False
-        return any(_unexplained(self._few_codes(name, step), few[::step]) for step in (SPARSE, 1))
+        return any(
+            _unexplained(self._few_codes(name, step), self._few_codes(other, step, codes))
+            for step in (SPARSE, 1)
+        )
 
     def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
         """Yield what a column repeats that only the release has, so that its values have no known records.
@@ -305,10 +309,10 @@ class _Few:
     @classmethod
     def of(cls, keys: list[str | None]) -> _Few:
         """Judge by values that are neither missing nor the most frequent one."""
-        often = Counter(key for key in keys if key is not None)
-        usual = max(often, key=lambda key: (often[key], key), default=None)
-        judged = [key is not None and key != usual for key in keys]
-        return cls(np.array(keys, dtype=np.object_), np.array(judged, dtype=np.bool_))
+        often = ((count, key) for key, count in Counter(keys).items() if key is not None)
+        usual = max(often, default=(0, None))[1]
+        texts = np.array(keys, dtype=np.object_)
+        return cls(texts, (texts != None) & (texts != usual))  # noqa: E711 - for each of them
 
 
 def _alike(mine: _Few | None, theirs: _Few | None) -> bool | None:
@@ -480,21 +484,3 @@ def comparable(cells: pl.Series) -> pl.Series | None:
     numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
     keys = pl.select(pl.coalesce(numbers, keys)).to_series()
     return keys if few else cells.replace_strict(texts, keys, return_dtype=pl.String)
-
-
-def plain_cells(series: nw.Series[Any]) -> pl.Series:
-    """Return a column with null wherever a value is missing; values of several types as texts."""
-    try:
-        cells = to_polars(series)
-    except InputError:
-        cells = pl.Series(dtype=pl.Object)
-    if cells.dtype == pl.Object:
-        pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
-        cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
-    if plain_type(cells.dtype) != cells.dtype:
-        cells = rebuilt(cells)  # of an extension type, the values that it is stored as
-    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
-        cells = cells.cast(pl.String)
-    if cells.dtype == pl.String:
-        return cells.set(cells == "", None)
-    return cells.fill_nan(None) if cells.dtype.is_float() else cells

@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.auditing.carried import NESTED, comparable, plain_cells
+from shoal.auditing.carried import NESTED, comparable
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason, listing, unknown_column
-from shoal.kinds.encoding import factorize
+from shoal.kinds.encoding import factorize, plain_cells
 from shoal.schema import Role, Schema
 
 

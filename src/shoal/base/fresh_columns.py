@@ -219,8 +219,9 @@ def _texts(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     Of a long column with few different texts, each is copied once, and the rows refer to the copies.
     """
     if dtype == pl.String and len(column) >= LONG:
-        different = column.unique().sort()
+        different = column.unique()
         if len(different) * OFTEN <= len(column):
+            different = different.sort()
             copies = pl.Series(different.to_list(), dtype=dtype)
             return column.replace_strict(different, copies, return_dtype=dtype)
     return pl.Series(column.to_list(), dtype=dtype)

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 ABOUT = {
-    "data_set": "which data set it is",
-    "purpose": "what it is released for",
-    "recipient": "who receives it",
-    "decided_by": "who decided",
-    "risk_threshold": "the risk that is accepted, such as 0.09",
-    "review_by": "when it is evaluated again",
+    "data_set": "name of the data set",
+    "purpose": "purpose of the release",
+    "recipient": "recipient of the release",
+    "decided_by": "person who decided on the release",
+    "risk_threshold": "accepted risk, such as 0.09",
+    "review_by": "date of the next evaluation",
 }
-"""The names of the statements, with what each says."""
+"""The names of the statements, with what each states."""
 
 
 def checked_about(given: Mapping[str, str] | None) -> dict[str, str]:

@@ -36,7 +36,7 @@ Posterior = Annotated[
         MODEL,
         "--posterior",
         metavar="SECONDS",
-        help="Also estimate, for this long, how likely the strongest attacker guesses right.",
+        help="Time to estimate how likely the strongest attacker guesses right.",
     ),
 ]
 Control = Annotated[
@@ -50,7 +50,7 @@ AttackKey = Annotated[
 Targets = Annotated[
     int,
     in_panel(
-        METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."
+        METHOD, "--targets", min=1, help="Maximum number of records to attack, in the release and outside it."
     ),
 ]
 AttackSeconds = Annotated[
@@ -94,7 +94,8 @@ SamplingFraction = Annotated[
     in_panel(
         FILES,
         "--sampling-fraction",
-        help="Share of the population that the original is, drawn at random: estimates who is unique there.",
+        help="Share of the population in the original, if that is a random sample: to estimate how many of "
+        "its records are unique in the population.",
     ),
 ]
 SurveyWeight = Annotated[

@@ -30,7 +30,7 @@ def demo(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make up a hospital, publish its patients, and show what an attacker would learn."""
+    """Anonymize a made-up table of hospital patients, and show what an attacker would learn."""
     frame = hospital(patients)
     schema = Schema.infer(
         frame,

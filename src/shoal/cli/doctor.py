@@ -55,7 +55,7 @@ class Finding:
 
 
 def doctor(as_json: options.AsJson = False) -> None:
-    """Report versions, extras, threads, Java and browser, and what to do about what is missing."""
+    """Report versions, extras, threads, Java and browser, and how to get what is missing."""
     findings = examine()
     if as_json:
         show_json([asdict(each) for each in findings])
@@ -66,7 +66,7 @@ def doctor(as_json: options.AsJson = False) -> None:
 
 
 def examine() -> list[Finding]:
-    """Return what is installed here, and what to do about what is missing."""
+    """Return what is installed here, and how to get what is missing."""
     return [
         Finding("shoal", version(), "" if _installed(NAME) else f"not installed: pip install {NAME}"),
         *_another_shoal(),

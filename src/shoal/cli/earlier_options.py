@@ -75,8 +75,8 @@ LedgerFile = Annotated[
         EARLIER,
         "--ledger",
         metavar="FILE",
-        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
-        "--person.",
+        help="Private file with keyed hashes of what was published before; created, checked and extended. "
+        "Needs --person.",
     ),
 ]
 

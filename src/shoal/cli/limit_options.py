@@ -32,7 +32,7 @@ Strata = Annotated[
     typer.Option(
         "--strata",
         rich_help_panel=COLUMNS,
-        help="Quasi-identifiers whose values are never mixed, comma-separated: the same as a limit of exact.",
+        help="Quasi-identifiers whose values are never mixed, comma-separated; the same as a limit of exact.",
     ),
 ]
 LeaveOut = Annotated[
@@ -61,6 +61,6 @@ Knows = Annotated[
         rich_help_panel=MODEL,
         metavar="M",
         min=1,
-        help="Check only against attackers who know at most this number of quasi-identifiers, whichever.",
+        help="Check only against attackers who know at most this number of quasi-identifiers.",
     ),
 ]

@@ -57,16 +57,16 @@ Person = Annotated[
     str | None,
     typer.Option(
         "--person",
-        help="Column that says whose record each is, if persons have several. It is left out, and k counts "
-        "persons.",
+        help="Column that says whose record each is, if persons have several records. The column is left "
+        "out, and k counts persons.",
     ),
 ]
 SurveyWeight = Annotated[
     str | None,
     typer.Option(
         "--survey-weight",
-        help="Column that says how many people of the population a record stands for. It is released in "
-        "groups if single values identify, and the individual risk is computed by it.",
+        help="Column with the number of people in the population that a record represents. It is released "
+        "in groups if single values could identify records, and individual risks are computed with it.",
     ),
 ]
 _ForColumns = list[str] | None
@@ -159,7 +159,7 @@ MissingCodes = Annotated[
     _in(
         FILES,
         "--missing-codes",
-        help="Keep the codes of SPSS, Stata or SAS for missing values apart, as values of their own.",
+        help="Keep the codes for missing values of SPSS, Stata and SAS as separate values.",
     ),
 ]
 DatabaseTable = Annotated[

@@ -41,7 +41,7 @@ def query(
     estimator: EstimatorName = "tight",
     as_json: options.AsJson = False,
 ) -> None:
-    """Answer a question from a release alone: an estimate, its error, and what is certain and possible."""
+    """Answer a question from a release alone: an estimate with its error, and what is possible."""
     reader = opened(release, schema, estimator)
     if by is None:
         answer = asked(reader, question, mean)

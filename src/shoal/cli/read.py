@@ -20,7 +20,8 @@ def read(
     release: ReleaseFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables.")],
     draw: Annotated[
-        int | None, typer.Option("--draw", min=1, help="Write this many tables with drawn values.")
+        int | None,
+        typer.Option("--draw", min=1, help="Number of tables to write, with random values."),
     ] = None,
     form: Annotated[
         str | None,

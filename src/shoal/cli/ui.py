@@ -24,7 +24,8 @@ def ui(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", help="Folder whose tables can be chosen; by default the current one, on this machine."
+            "--folder",
+            help="Folder with tables to choose from; by default the current one, without --host.",
         ),
     ] = None,
     limit: Annotated[

@@ -15,6 +15,7 @@ from shoal.auditing.classes import Classes
 from shoal.base import fresh_columns
 from shoal.base.randomness import checked_seed
 from shoal.base.statements import checked_about
+from shoal.engines.additions import Modules, modules_used
 from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
@@ -82,6 +83,11 @@ class Call:
         return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
 
     @property
+    def modules(self) -> Modules:
+        """The modules outside Shoal that a worker process has to import."""
+        return modules_used(self.schema, self.model, self.method)
+
+    @property
     def apart(self) -> bool:
         """Whether rows of one block must not cover records of another.
 
@@ -137,8 +143,8 @@ def call_for(
     Raises
     ------
     InputError
-        If the schema, the method, an option, the seed or the size of blocks is wrong, or cutting the table
-        could break the guarantee.
+        If the schema, the method, an option, the seed or the size of blocks is wrong, worker processes cannot
+        import what the release depends on, or cutting the table could break the guarantee.
     """
     schema = Schema.of(schema)
     require_model(model)
@@ -154,6 +160,7 @@ def call_for(
         )
     if any(is_limited(column) for column in completed.quasi):
         require_support(completed, model)
+    modules_used(completed, model, method)  # raises an error if worker processes cannot import them
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
     if most_per_person is not None:

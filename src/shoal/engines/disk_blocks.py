@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.engines.additions import packed, unpacked
 from shoal.engines.blocks import BlockFacts, Task, anonymize_block, united
 from shoal.engines.cutting import CutTree
 from shoal.engines.workers import DIED, PARALLEL, Crew, tell
@@ -70,7 +71,7 @@ class DiskBlocks:
 
     def prepare(self, task: Task, units: Sequence[range]) -> None:
         """Write what the processes of the blocks need."""
-        write_whole(self.folder / _TASK, pickle.dumps(task))
+        write_whole(self.folder / _TASK, packed(task, task.call.modules))
         self._remember(units)
 
     def done(self, unit: range) -> Path:
@@ -192,10 +193,9 @@ def release_unit(folder: Path, unit: range) -> None:
     InfeasibleError
         If no release of them keeps the guarantee.
     InputError
-        If the release cannot be written.
+        If the release cannot be written, or a module that it depends on cannot be imported here.
     """
-    with (folder / _TASK).open("rb") as opened:
-        task: Task = pickle.load(opened)
+    task: Task = unpacked((folder / _TASK).read_bytes())
     files = [file for block in unit for file in sorted((folder / _BLOCKS / str(block)).glob("*.arrow"))]
     frame = pl.concat([pl.read_ipc(file) for file in files], rechunk=True)
     release, facts = anonymize_block(frame, task, unit.start)

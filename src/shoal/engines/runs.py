@@ -14,6 +14,7 @@ from typing import Any
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.randomness import Randomness, checked_seed
+from shoal.engines.additions import modules_used, packed, unpacked
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
 from shoal.errors import InputError, Reason
@@ -130,7 +131,7 @@ def compare_runs(
         try:
             # Large crowds take longest: begun first, they do not run alone at the end.
             places = sorted(range(len(runs)), key=lambda place: -runs[place].model.crowd)
-            waiting = {pool.submit(_outcome, crew, task, runs[place]): place for place in places}
+            waiting = {pool.submit(_outcome, crew, task, schema, runs[place]): place for place in places}
             progress(f"0 of {len(runs)} runs", 0.0)
             for done in as_completed(waiting):
                 outcomes[waiting[done]] = done.result()
@@ -142,10 +143,14 @@ def compare_runs(
     return [outcomes[place] for place in range(len(runs))]
 
 
-def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
+def _outcome(crew: Crew, task: bytes, schema: Schema, run: PlannedRun) -> Outcome:
     """Do a run in a new process."""
     started = time.perf_counter()
-    told = crew.ask(_WORKER, pickle.dumps((task, run)))
+    try:
+        modules = modules_used(schema, run.model, run.method)
+    except InputError as error:
+        return Outcome(None, error.reason.value, str(error), 0.0)
+    told = crew.ask(_WORKER, packed((task, run), modules))
     reason = Reason.BUG.value if told.get("reason") == DIED else told.get("reason")
     seconds = time.perf_counter() - started
     return Outcome(told.get("certificate"), reason, told.get("message"), seconds, told.get("query_error"))
@@ -155,7 +160,7 @@ def answer() -> None:
     """Do the runs that are asked for, and return their outcomes: the program of a worker process."""
 
     def certificate(asked: bytes) -> dict[str, Any]:
-        task, run = pickle.loads(asked)
+        task, run = unpacked(asked)
         frame, schema, seed = pickle.loads(task)
         release = anonymize(frame, schema, run.model, method=run.method, seed=seed, **run.options)
         return {"certificate": release.certificate, "query_error": _query_error(release)}

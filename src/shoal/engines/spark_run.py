@@ -19,6 +19,7 @@ import polars as pl
 
 from shoal.auditing.classes import Classes
 from shoal.base.randomness import Randomness
+from shoal.engines.additions import packed, unpacked
 from shoal.engines.blocks import (
     SAMPLE,
     BlockFacts,
@@ -82,7 +83,7 @@ class SparkRun:
     def __init__(self, call: Call, table: DataFrame, folder: str, progress: Progress) -> None:
         self.call, self.folder, self.progress = call, folder, progress
         self.session = table.sparkSession
-        self.schema = call.kept
+        self.schema, self.modules = call.kept, call.modules
         self.names = [name for name in table.columns if name in self.schema.names]
         places = [table.columns.index(name) for name in self.names]
         self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
@@ -103,7 +104,7 @@ class SparkRun:
                 numbers = numbered(named(frame, names), person, key)[person.name]
                 yield from arrow_table(frame.with_columns(numbers.alias(f"c{place}"))).to_batches()
 
-        return self.table.mapInArrow(number, StructType(fields))
+        return self.table.mapInArrow(self._handed(number), StructType(fields))
 
     def finished(self, staging: str) -> Certificate:
         """Write the files of the release, and return its certificate."""
@@ -191,7 +192,7 @@ class SparkRun:
             yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
 
         form = f"summary binary, {_TOLD} string"
-        parts = self.table.mapInArrow(look, form)
+        parts = self.table.mapInArrow(self._handed(look), form)
         merged = parts.repartition(self._summaries).mapInArrow(merge, form)
         summary = Summary()
         for row in self._done("reading values", merged.collect):
@@ -236,7 +237,7 @@ class SparkRun:
                     blocks = pl.Series(_BLOCK, tree.blocks_of(table, randomness), dtype=pl.Int32)
                     yield from arrow_table(frame[table.rows].with_columns(blocks), like).to_batches()
 
-        self._written(rows.mapInArrow(assign, form), "blocks", "dividing into blocks")
+        self._written(rows.mapInArrow(self._handed(assign), form), "blocks", "dividing into blocks")
         known = self._kept("blocks").groupBy(_BLOCK).count()
         counts = [0] * len(tree)
         for row in self._done("counting", known.collect):
@@ -284,8 +285,7 @@ class SparkRun:
         extra = {_UNIT: pl.Int32(), _PLACE: pl.Int64(), _TOLD: pl.String()}
         form, like = self._form({**dict(zip(plain, columns.values(), strict=True)), **extra})
 
-        def release(key: Any, table: Any) -> Any:
-            start = key[0].as_py()
+        def released(table: Any, start: int) -> Any:
             frame = pl.DataFrame(table)
             if seed is not None:
                 frame = frame.sort(_POSITION)
@@ -305,6 +305,11 @@ class SparkRun:
                 pl.Series(_TOLD, [json.dumps(told)]).extend_constant(None, rows.height - 1),
             )
             return arrow_table(rows, like)
+
+        handed = self._handed(released)
+
+        def release(key: Any, table: Any) -> Any:
+            return handed(table, key[0].as_py())
 
         where = [(block, unit.start) for unit in units for block in unit]
         rows = self._among("blocks", where, f"{_BLOCK} int, {_UNIT} int")
@@ -341,7 +346,7 @@ class SparkRun:
             yield arrow_batch({**others, "low": nothing, "high": nothing}, like)
 
         form, like = self._form(dict.fromkeys(("class", "rows", "low", "high"), pl.Int64()))
-        seen = plain_columns(self.session.read.parquet(address)).mapInArrow(look, form)
+        seen = plain_columns(self.session.read.parquet(address)).mapInArrow(self._handed(look), form)
         sums = seen.groupBy("class").agg(*(sf.sum(name).alias(name) for name in ("rows", "low", "high")))
         figures = sums.groupBy(sf.col("class").isNull().alias("whole"), "rows").agg(
             sf.count("*").alias("count"),
@@ -403,6 +408,20 @@ class SparkRun:
         """Return the Spark schema of columns, and the Arrow schema that a task returns them in."""
         table = self.session.createDataFrame(arrow_table(pl.DataFrame(schema=columns)))
         return table.schema, table.toArrow().schema
+
+    def _handed(self, function: Callable[..., _Result]) -> Callable[..., _Result]:
+        """Return a function for workers of Spark, which import the modules that the release depends on."""
+        if not self.modules:
+            return function
+        from pyspark import cloudpickle
+
+        data = packed(function, self.modules, cloudpickle.dumps)
+
+        def handed(*given: Any) -> _Result:
+            result: _Result = unpacked(data)(*given)
+            return result
+
+        return handed
 
     def _done(self, what: str, action: Callable[[], _Result]) -> _Result:
         return run_job(self.session.sparkContext, what, action, self.progress)

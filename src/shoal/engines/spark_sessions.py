@@ -245,7 +245,9 @@ def failures_explained() -> Iterator[None]:
         why = _cause(str(error))
         if why.startswith("shoal.errors.InternalError: "):
             raise failure({"reason": Reason.BUG, "message": why.partition(": ")[2]}) from error
-        raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
+        wrong, _, message = why.partition("shoal.errors.InputError: ")
+        why = f"Spark failed: {why}" if wrong or not message else message
+        raise InputError(why, reason=Reason.SPARK) from error
 
 
 def _cause(text: str) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, Reason, ShoalError
-from shoal.measures.measure import added_modules
 
 DIED = "died"
 """The reason code if a process ended without a result."""
@@ -108,17 +107,10 @@ class _Worker:
     """
 
     def __init__(self, code: str, environment: Mapping[str, str]) -> None:
-        # Measures that were added are loaded there, too, and left out where their module is not found.
-        load = "".join(f"with suppress(ImportError): import {name}\n" for name in added_modules())
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
         # Not multiprocessing, which runs the caller's script again.
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-c",
-                f"from contextlib import suppress\n{load}{code}",
-            ],  # no modules from the current folder
+            [sys.executable, "-P", "-c", code],  # no modules from the current folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

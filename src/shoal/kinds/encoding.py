@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.fresh_columns import plain_type, rebuilt
 from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Codes, Sensitive
@@ -43,6 +44,25 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
     # PyArrow's errors derive from these; Polars has a RuntimeError for decimals that are too long.
     except (TypeError, ValueError, RuntimeError, OverflowError, pl.exceptions.PolarsError):
         return _of_objects(series)
+
+
+def plain_cells(series: nw.Series[Any]) -> pl.Series:
+    """Return a column with null wherever a value is missing; values of several types as texts."""
+    try:
+        cells = to_polars(series)
+    except InputError:
+        cells = pl.Series(dtype=pl.Object)
+    if cells.dtype == pl.Object:
+        pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+        cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
+    if plain_type(cells.dtype) != cells.dtype:
+        cells = rebuilt(cells)  # of an extension type, the values that it is stored as
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        empty = cells == ""
+        return cells.set(empty, None) if empty.any() else cells  # a copy of a large table takes much memory
+    return cells.fill_nan(None) if cells.dtype.is_float() else cells
 
 
 def _of_arrow(name: str, cells: Any) -> pl.Series:

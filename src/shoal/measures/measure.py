@@ -135,12 +135,6 @@ def headlines() -> list[Measure]:
     return [each for each in MEASURES.values() if each.heading is not None]
 
 
-def added_modules() -> list[str]:
-    """Return the modules outside Shoal whose measures other processes have to load."""
-    modules = dict.fromkeys(each.compute.__module__ for each in MEASURES.values())
-    return [name for name in modules if name != "__main__" and name.split(".")[0] != "shoal"]
-
-
 def mean_over_rows(figures: Iterable[float], rows: Sequence[int]) -> float:
     """Return the mean of the figures of several releases, each weighted by its number of rows."""
     return float(np.average(list(figures), weights=rows))

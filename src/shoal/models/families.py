@@ -100,7 +100,7 @@ class DiverseModel(CrowdModel):
         about_sensitive=True,
     )
     diverse: tuple[str, ...] | None = parameter(
-        "Sensitive columns that l, p and entropy l are required of; all of them if omitted.",
+        "Sensitive columns to which l, p and entropy l apply; all of them if omitted.",
         default=None,
         type=tuple,
         wanted="the names of sensitive columns",

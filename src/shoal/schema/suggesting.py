@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from narwhals.stable.v2.typing import IntoDataFrame
 
-from shoal.errors import InputError, unknown_column
+from shoal.errors import unknown_column
 from shoal.files.local_numbers import advice_on
 from shoal.kinds import moments
-from shoal.kinds.encoding import to_polars
+from shoal.kinds.encoding import plain_cells
 from shoal.schema import Kind, Role, Schema, as_frame, infer_column, usual_role
 from shoal.schema.column_names import NUMBERS_OF_PERSONS, are_codes, named
 from shoal.schema.frames import Inferred
@@ -203,7 +203,7 @@ def doubts(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
         if not column.kind.any_text or column.hierarchy is not None:
             continue
         marks = column.missing_marks
-        cells = _cells(data[column.name])
+        cells = plain_cells(data[column.name])
         cells = cells.set(cells.is_in(marks), None) if marks and cells.dtype == pl.String else cells
         facts = _facts(cells, Inferred(Kind.CATEGORICAL))
         if facts.odd_one_out:
@@ -287,23 +287,7 @@ class _Facts(NamedTuple):
 
 def _read(data: nw.DataFrame[Any]) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
-    return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
-
-
-def _cells(series: nw.Series[Any]) -> pl.Series:
-    try:
-        cells = to_polars(series)
-    except InputError:
-        cells = pl.Series(dtype=pl.Object)
-    if cells.dtype == pl.Object:  # values of several types are judged by their texts
-        pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
-        cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
-    if isinstance(cells.dtype, pl.Categorical | pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype == pl.String:
-        empty = cells == ""
-        return cells.set(empty, None) if empty.any() else cells  # a copy of a large table takes much memory
-    return cells.fill_nan(None) if cells.dtype.is_float() else cells
+    return pl.DataFrame({name: plain_cells(data[name]) for name in data.columns})
 
 
 class _Occurring(Protocol):

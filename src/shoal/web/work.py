@@ -15,10 +15,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from shoal.engines.additions import all_modules
 from shoal.errors import InputError, InternalError, Reason, ShoalWarning
 from shoal.web.tasks import TASKS, Source, explained
 
-_WORKER = "from shoal.web.work import answer; answer()"
+_WORKER = """\
+from shoal.engines.additions import load_found
+load_found({})
+from shoal.web.work import answer
+answer()
+"""
 _LONGEST_LINE = 1 << 27  # a report with all its charts is one line
 _POLITE = 5  # the page has priority
 _PAUSE = 0.2  # seconds between two reports of the same stage
@@ -48,7 +54,7 @@ class Job:
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
         """Start the process and yield its messages: progress, and finally a result or an error."""
         self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _WORKER),
+            *(sys.executable, "-c", _WORKER.format(dict(all_modules()))),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
