@@ -1,7 +1,8 @@
 """What the benchmark `reading` measured: a line for each cell in `reading.jsonl`, beside this file.
 
 The file is kept in the repository, so that the next run measures only what is missing. A line belongs to the
-reader that it was measured with; lines of other readers are dropped when the page is written.
+reader that it was measured with; lines of other readers are dropped when the page is written, unless they
+were adopted before: some cells are then measured again, and must have the same figures.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,52 @@ def kept(name: str, measure: Callable[[], Cell] | None = None) -> Cell | None:
     return found
 
 
-def every_cell() -> dict[str, Cell]:
-    """Return all that was measured with the reader as it is now, by name."""
+def every_cell(reader: str | None = None) -> dict[str, Cell]:
+    """Return all that was measured with the reader as it is now, or with another one, by name."""
     lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-    reader = reader_digest()
+    reader = reader or reader_digest()
     return {each["name"]: each["figures"] for each in map(json.loads, lines) if each["reader"] == reader}
+
+
+def adopt(reader: str, names: Sequence[str], measure: Callable[[str], Cell]) -> None:
+    """Keep what was measured with another reader that gives the same answers.
+
+    Parameters
+    ----------
+    reader
+        Its digest.
+    names
+        The cells that are measured again.
+    measure
+        Measures a cell.
+
+    Raises
+    ------
+    ValueError
+        If there is no such cell, or a figure differs.
+    """
+    old = every_cell(reader)
+    for name in names:
+        before = old.get(name, {})
+        if "same" in before:
+            data, k = name.split("-", 1)[0], name.rsplit("-", 1)[1]
+            before = {**old.get(f"{data}-{before['same']}-{k}", {}), **before}
+        if _answers(_rounded(measure(name))) != _answers(before):
+            raise ValueError(f"{name} was not measured with reader {reader}, or has other figures now")
+        print(f"{name}: the same figures", flush=True)
+    cells = {**old, **every_cell()}
+    FILE.write_text("".join(_line(name, each) for name, each in cells.items()), encoding="utf-8")
+
+
+def _answers(figures: Any) -> Any:
+    """Return figures without those that differ from run to run."""
+    if not isinstance(figures, dict):
+        return figures
+    return {
+        name: _answers(each)
+        for name, each in figures.items()
+        if name not in ("processor_seconds", "commit", "same")
+    }
 
 
 def tidy(names: Iterable[str]) -> None:

@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.reading import Codebook, Count
+from shoal.reading import Answer, Codebook, Count
 from shoal.reading.answers import standard_error
 from shoal.reading.assumptions import Weights
 from shoal.reading.means import mean_evidence
 from shoal.reading.questions import read_question
+from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import codebook_of
 from shoal.samples import hospital
 
@@ -319,6 +320,25 @@ def test_questions_are_read_as_people_write_them() -> None:
         read_question("agee 3", columns)
     with pytest.raises(shoal.InputError, match="two conditions"):
         read_question("age 3, age 4", columns)
+    with pytest.raises(shoal.InputError, match="write age 30"):
+        read_question("age>=30", columns)
+
+
+def test_a_range_may_lack_an_end(folder: Path) -> None:
+    reader = shoal.open_release(folder)
+    assert reader.count(age=(60, None)) == reader.count(age=(60, 200)) == reader.count(age="60..")
+    assert reader.count(age=(None, 20)) == reader.count(age=(0, 20)) == reader.count(age="..20")
+    assert asked(reader, "age 60.., sex=female", None) == reader.count(age=(60, 200), sex="female")
+    assert reader.count(age=(None, None)).certain == reader.count(age=(0, 200)).certain
+
+
+def test_a_condition_that_says_two_dots_can_be_a_value() -> None:
+    frame = pl.DataFrame({"rank": ["low..", "high"] * 4, "label": ["a..", "b"] * 4})
+    schema = shoal.Schema.infer(
+        frame, quasi=["rank", "label"], kinds={"rank": "ordinal"}, domains={"rank": ["low..", "high"]}
+    )
+    reader = shoal.open_release(frame, schema)
+    assert reader.count(rank="low..").certain == reader.count(label="a..").certain == 4
 
 
 def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
@@ -329,6 +349,10 @@ def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
         reader.count(height=3)
     with pytest.raises(shoal.InputError, match="not a numeric value"):
         reader.count(age="old")
+    with pytest.raises(shoal.InputError, match="a range is written 30..39"):
+        reader.count(age="30-39")
+    with pytest.raises(shoal.InputError, match="39..30 ends before it begins"):
+        reader.count(age=(39, 30))
     with pytest.raises(shoal.InputError, match="estimator 'best' is unknown"):
         shoal.open_release(folder, estimator="best")  # type: ignore[arg-type]
     with pytest.raises(shoal.InputError, match="nothing describes"):
@@ -342,6 +366,26 @@ def test_a_codebook_with_an_impossible_k_is_refused(k: Any) -> None:
     book = {"codebook": 1, "columns": [], "model": {"name": "k1", "k": k}}
     with pytest.raises(shoal.InputError, match="is not understood"):
         Codebook.from_dict(book)
+
+
+def test_answers_in_words_show_the_ends_of_an_interval_apart(folder: Path) -> None:
+    shown = dict(facts(Answer(36.2961, 0.012, 10, 12)))
+    assert shown["95% interval"] == "36.27 to 36.32"
+    assert dict(facts(Count(10_200.0, 40.0, 10, 20_000)))["estimate"] == "10,200"
+    reader = shoal.open_release(folder)
+    groups = grouped(reader, "", ["age"], None)
+    assert groups[-1]["age"] == ""
+    head, lines = group_table([{**each, "possible": 1} for each in groups], ["age"], None)
+    assert head[:2] == ["age", "rows"]
+    assert lines[-1][0] == "(missing)"
+    without = [{**each, "possible": 0} if each["age"] == "" else each for each in groups]
+    assert [line[0] for line in group_table(without, ["age"], None)[1]] == [line[0] for line in lines[:-1]]
+
+
+def test_a_codebook_can_be_that_of_another_reader(folder: Path) -> None:
+    reader = shoal.open_release(folder)
+    other = shoal.open_release(folder / "release.csv", codebook=reader.codebook, estimator="even")
+    assert other.codebook is reader.codebook
 
 
 def test_answers_depend_on_the_seed_alone(folder: Path) -> None:

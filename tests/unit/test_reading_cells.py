@@ -49,6 +49,21 @@ def test_cells_of_other_readers_do_not_count(file: Path) -> None:
     assert {line["figures"]["mean"] for line in lines} == {2.0}
 
 
+def test_cells_of_a_reader_that_answers_alike_are_adopted(file: Path) -> None:
+    figures = {"cmc-a-5": {"mean": 0.5, "commit": "x"}, "cmc-b-5": {"same": "a"}, "cmc-c-5": {"mean": 2.0}}
+    lines = [{"name": name, "reader": "before", "figures": each} for name, each in figures.items()]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match="cmc-c-5 was not measured with reader before, or has other figures"):
+        reading_cells.adopt("before", ["cmc-c-5"], lambda _: {"mean": 1.0})
+    with pytest.raises(ValueError, match="cmc-d-5"):
+        reading_cells.adopt("before", ["cmc-d-5"], lambda _: {"mean": 1.0})
+    assert reading_cells.every_cell() == {}
+    again = {"mean": 0.5, "commit": "y", "processor_seconds": 3.0}
+    reading_cells.adopt("before", ["cmc-a-5", "cmc-b-5"], lambda _: again)
+    assert reading_cells.every_cell() == figures
+    assert reading_cells.every_cell("before") == {}
+
+
 def cell(mean: float, even: float) -> dict[str, Any]:
     """Return the figures of a release; the intervals of counts hold in 9 of 10 questions."""
     asked = {"median": 0.01, "coverage": 0.9, "bounded": 1.0, "questions": 10}

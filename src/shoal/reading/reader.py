@@ -117,9 +117,9 @@ class Reader:
         conditions
             Conditions by column, for names that are no Python words.
         **named
-            The same by keyword. A tuple is a closed range, a list a set of values, None a missing value,
-            anything else one value. In a column of items, a row meets the condition if it has at least one
-            of the values.
+            The same by keyword. A tuple is a closed range, where None is no end; a list is a set of values,
+            None a missing value, anything else one value. In a column of items, a row meets the condition if
+            it has at least one of the values.
 
         Returns
         -------
