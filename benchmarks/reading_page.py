@@ -60,7 +60,7 @@ intervals contain the truth: they are wider than they had to be. The largest par
 it, 97% of the intervals would hold there, but only 72% of those on NIST ACS, where it has a similar size. A
 release does not show which of the two cases it is. The weight is therefore the smallest with which at least
 90% hold on every one of twelve other tables, and means that depend little on other columns inside rows have
-wide intervals ([decision 096](../decisions/096-means-of-adult.md))."""
+wide intervals ([decision 096](../decisions/096-narrowed-cells-and-wide-means.md))."""
 
 HIERARCHIES = (
     " anjana generalizes whole columns by hierarchies, as ARX does, and leaves out up to a fifth of the "
