@@ -50,16 +50,20 @@ def test_cells_of_other_readers_do_not_count(file: Path) -> None:
 
 
 def test_cells_of_a_reader_that_answers_alike_are_adopted(file: Path) -> None:
-    figures = {"cmc-a-5": {"mean": 0.5, "commit": "x"}, "cmc-b-5": {"same": "a"}, "cmc-c-5": {"mean": 2.0}}
+    figures = {
+        "cmc-a-5": {"release": "r", "mean": 0.5, "commit": "x"},
+        "cmc-b-5": {"same": "a"},
+        "cmc-c-5": {"release": "s", "mean": 2.0},
+    }
     lines = [{"name": name, "reader": "before", "figures": each} for name, each in figures.items()]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(ValueError, match="cmc-c-5 was not measured with reader before, or has other figures"):
-        reading_cells.adopt("before", ["cmc-c-5"], lambda _: {"mean": 1.0})
-    with pytest.raises(ValueError, match="cmc-d-5"):
-        reading_cells.adopt("before", ["cmc-d-5"], lambda _: {"mean": 1.0})
+    again = {"release": "r", "mean": 0.5, "commit": "y", "processor_seconds": 3.0}
+    with pytest.raises(ValueError, match="cmc-a-5 has other figures than with reader before"):
+        reading_cells.adopt("before", ["cmc-a-5"], lambda _: {**again, "mean": 0.6})
+    with pytest.raises(ValueError, match="only 1 of 3 cells can be compared"):
+        reading_cells.adopt("before", ["cmc-a-5", "cmc-c-5", "cmc-d-5"], lambda _: again)
     assert reading_cells.every_cell() == {}
-    again = {"mean": 0.5, "commit": "y", "processor_seconds": 3.0}
-    reading_cells.adopt("before", ["cmc-a-5", "cmc-b-5"], lambda _: again)
+    reading_cells.adopt("before", ["cmc-a-5", "cmc-b-5", "cmc-c-5"], lambda _: again)
     assert reading_cells.every_cell() == figures
     assert reading_cells.every_cell("before") == {}
 
