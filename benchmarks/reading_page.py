@@ -56,22 +56,23 @@ tried on the other data changes this ([decision 074](../decisions/074-whole-numb
 `patterned` with large k, no row shows the values that most questions ask for, so that neither estimate
 says much."""
 
-WIDE_MEANS = """Adult has one column of numbers, so that all its means are mean ages, and nearly all of their
-intervals contain the truth: they are wider than they had to be. The largest part of their error is that for
-[dependence inside rows](../estimator.md#standard-errors), 40% of the variance for `ring` with k = 50. Without
-it, 97% of the intervals would hold there, but only 72% of those on NIST ACS, where it has a similar size. A
-release does not show which of the two cases it is. The weight is therefore the smallest with which at least
-90% hold on every one of twelve other tables, and means that depend little on other columns inside rows have
-wide intervals ([decision 096](../decisions/096-narrowed-cells-and-wide-means.md))."""
+WIDE_MEANS = """Adult has one column of numbers, so that all its means are mean ages. Apart from releases of
+`patterned`, nearly all of their intervals contain the truth: they are wider than they had to be. The
+largest part of their error is that for [dependence inside rows](../estimator.md#standard-errors), 40% of
+the variance for `ring` with k = 50. Without it, 97% of the intervals would hold there, but only 72% of
+those on NIST ACS, where it has a similar size. A release does not show which of the two cases it is. The
+weight is therefore the smallest with which at least 90% hold on every one of twelve other tables ([decision
+096](../decisions/096-narrowed-cells-and-wide-means.md))."""
 
 WHY_NARROW = """There are three reasons. In releases of `patterned` with large k, most numbers are
 suppressed, and those that are published are not like the others: with k = 100, 95% of the ages of Adult are
 suppressed, and the published ones are 17 to 25. No domain was declared, so that nothing says that there are
-older people; with a domain from 17 to 90, all of the intervals hold, and are 48 years wide on average. With
-`1k` and small k, rows grow from frequent records to cover rare ones: in one table of a census, a row's own
-value is the most frequent one of its cell in 82% of the cells with several values at k = 2, and the reader
-takes all of them to be equally likely. With `forest` and large k, classes cover many values that few of
-their records have, and estimates are too even."""
+older people; with a domain from 17 to 90, all of the intervals hold, and are 48 years wide on average. In
+releases with own records (`1k`, `k1`, and `concealment` and `kk` with `chance` = 1) and small k, the values
+of a cell are not equally likely, but all of them are required, so that the reader takes them to be: at k =
+2, on four tables that the benchmark does not use, a row's own value is the most frequent one of its cell in
+52% to 82% of the cells with several values by `1k`, in 18% to 46% by `k1`, and in 50% by freeform. With
+`forest` and large k, classes cover many values that few of their records have, and estimates are too even."""
 
 HIERARCHIES = (
     " anjana generalizes whole columns by hierarchies, as ARX does, and leaves out up to a fifth of the "
