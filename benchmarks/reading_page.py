@@ -72,7 +72,9 @@ releases with own records (`1k`, `k1`, and `concealment` and `kk` with `chance` 
 of a cell are not equally likely, but all of them are required, so that the reader takes them to be: at k =
 2, on four tables that the benchmark does not use, a row's own value is the most frequent one of its cell in
 52% to 82% of the cells with several values by `1k`, in 18% to 46% by `k1`, and in 50% by freeform. With
-`forest` and large k, classes cover many values that few of their records have, and estimates are too even."""
+`forest` and large k, the power of its family is too small, so that rare values are estimated to be more
+frequent than they are: with 0.9 instead of 0.5, 89% of the intervals of standard questions would hold on
+Adult at k = 100, instead of 52%."""
 
 HIERARCHIES = (
     " anjana generalizes whole columns by hierarchies, as ARX does, and leaves out up to a fifth of the "
