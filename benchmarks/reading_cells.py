@@ -30,7 +30,7 @@ def kept(name: str, measure: Callable[[], Cell] | None = None) -> Cell | None:
     if found is None and measure is not None:
         found = _rounded(measure())
         with FILE.open("a", encoding="utf-8") as out:
-            out.write(_line(name, found))
+            out.write(_lines({name: found}))
         print(name, flush=True)
     return found
 
@@ -78,7 +78,7 @@ def adopt(reader: str, names: Sequence[str], measure: Callable[[str], Cell]) -> 
     if 2 * compared <= len(names):
         raise ValueError(f"only {compared} of {len(names)} cells can be compared with reader {reader}")
     cells = {**old, **every_cell()}
-    FILE.write_text("".join(_line(name, each) for name, each in cells.items()), encoding="utf-8")
+    FILE.write_text(_lines(cells), encoding="utf-8")
 
 
 def _answers(figures: Any) -> Any:
@@ -95,7 +95,7 @@ def _answers(figures: Any) -> Any:
 def tidy(names: Iterable[str]) -> None:
     """Put the lines into the order of these names, without those of other readers."""
     cells = every_cell()
-    FILE.write_text("".join(_line(name, cells[name]) for name in names if name in cells), encoding="utf-8")
+    FILE.write_text(_lines({name: cells[name] for name in names if name in cells}), encoding="utf-8")
 
 
 def reader_digest() -> str:
@@ -114,9 +114,10 @@ def release_digest(folder: Path, reader: Reader) -> str:
     return hashlib.sha256((folder / "release.csv").read_bytes() + assumed.encode()).hexdigest()[:12]
 
 
-def _line(name: str, figures: Cell) -> str:
-    line = {"name": name, "reader": reader_digest(), "figures": figures}
-    return json.dumps(line, separators=(",", ":")) + "\n"
+def _lines(cells: dict[str, Cell]) -> str:
+    reader = reader_digest()
+    lines = ({"name": name, "reader": reader, "figures": each} for name, each in cells.items())
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
 def _rounded(figures: Any) -> Any:
