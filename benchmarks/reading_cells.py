@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ def tidy(names: Iterable[str]) -> None:
     FILE.write_text(_lines({name: cells[name] for name in names if name in cells}), encoding="utf-8")
 
 
+@cache
 def reader_digest() -> str:
     """Return a digest of the sources that the figures depend on, apart from the releases."""
     folder = harness.ROOT / "src" / "shoal" / "reading"
