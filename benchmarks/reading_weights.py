@@ -98,7 +98,7 @@ def measured(data: str, method: str, k: int, what: str) -> Floats:
         frame, schema = loaded(data)
         table = Table.encode(frame, schema)
         reader = open_release(release_of(data, method, k))
-        rows = list((_counts if what == "counts" else _means)(reader, table, frame))
+        rows = list((counts_of if what == "counts" else means_of)(reader, table, frame))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(rows), encoding="utf-8")
     return np.array(json.loads(file.read_text(encoding="utf-8"))).reshape(-1, 10)
@@ -119,14 +119,16 @@ def family_power(name: str) -> float:
     return family.assumption.power
 
 
-def _counts(reader: Reader, table: Table, _: pl.DataFrame) -> Iterator[list[float]]:
+def counts_of(reader: Reader, table: Table, _: pl.DataFrame) -> Iterator[list[float]]:
+    """Return what `measured` does for counts, question by question."""
     for query in drawn_questions(table):
         found = evidence(reader._joint, reader._asked(conditions_of(table, query)))
         answer = (query.answer, found.estimate, found.certain, found.possible, found.unknown)
         yield [*map(float, answer), *_parts(found)]
 
 
-def _means(reader: Reader, table: Table, frame: pl.DataFrame) -> Iterator[list[float]]:
+def means_of(reader: Reader, table: Table, frame: pl.DataFrame) -> Iterator[list[float]]:
+    """Return what `measured` does for means, question by question."""
     numbers = {
         name: column
         for name, column in reader._columns.items()

@@ -50,7 +50,25 @@ OTHER_MODELS = [
     lambda frame: shoal.KMap(population=frame, k=3),
     lambda frame: shoal.DeltaPresence(population=pl.concat([frame, frame]), delta_max=0.7),
     lambda _: shoal.Dissimilarity(k=3, epsilon=0.5, delta=0.4),
+    lambda _: shoal.KmAnonymity(k=3, knows=2),
+    lambda _: shoal.Concealment(k=3, chance=1),
+    lambda _: shoal.KK(k=3, chance=1),
 ]
+OF_ITEMS = [shoal.SetAnonymity(k=2), shoal.SetAnonymity(k=4), shoal.SetDiversity(l=2)]
+
+
+KINDS = {
+    "number": "numeric",
+    "fraction": "numeric",
+    "label": "categorical",
+    "leaf": "categorical",
+    "day": "date",
+    "rank": "ordinal",
+    "zip": "categorical",
+    "aged": "numeric",
+    "clock": "time",
+    "stamp": "hour",
+}
 
 
 def tables(missing: bool) -> st.SearchStrategy[pl.DataFrame]:
@@ -87,26 +105,14 @@ def tables(missing: bool) -> st.SearchStrategy[pl.DataFrame]:
 
 
 def schema_of(frame: pl.DataFrame, declared: bool) -> shoal.Schema:
-    kinds = {
-        "number": "numeric",
-        "fraction": "numeric",
-        "label": "categorical",
-        "leaf": "categorical",
-        "day": "date",
-        "rank": "ordinal",
-        "zip": "categorical",
-        "aged": "numeric",
-        "clock": "time",
-        "stamp": "hour",
-    }
     domains: dict[str, Any] = {"rank": ["low", "middle", "high"]}
     if declared:
         domains |= {"number": (0, 20), "label": ["*", "x", "w\\", "y|z", "never"]}
     return shoal.Schema.infer(
         frame,
-        quasi=list(kinds),
+        quasi=list(KINDS),
         sensitive=["illness"],
-        kinds=kinds,
+        kinds=KINDS,
         domains=domains,
         hierarchies={
             "leaf": shoal.Hierarchy.from_levels(LEVELS),
@@ -185,12 +191,24 @@ def test_the_truth_lies_between_certain_and_possible(model: Any, typed: bool, da
     require_bounds(frame, schema, model, typed)
 
 
-@pytest.mark.parametrize("make", OTHER_MODELS, ids=["t", "beta", "delta", "k-map", "presence", "unlike"])
+@pytest.mark.parametrize(
+    "make",
+    OTHER_MODELS,
+    ids=["t", "beta", "delta", "k-map", "presence", "unlike", "km", "own concealment", "own kk"],
+)
 @settings(max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(data=st.data())
 def test_the_truth_lies_between_certain_and_possible_in_other_models(make: Any, data: st.DataObject) -> None:
     frame = data.draw(tables(data.draw(st.booleans())))
     require_bounds(frame, schema_of(frame, data.draw(st.booleans())), make(frame), data.draw(st.booleans()))
+
+
+def test_no_model_and_no_kind_is_left_out() -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3]})
+    models = [*MODELS, *OF_ITEMS, *(make(frame) for make in OTHER_MODELS)]
+    known = {each for each in shoal.models.MODELS.values() if each.__module__.startswith("shoal.")}
+    assert {type(each) for each in models} == known
+    assert {*KINDS.values(), "items"} == {kind.value for kind in shoal.Kind}
 
 
 def require_bounds(frame: pl.DataFrame, schema: shoal.Schema, model: Any, typed: bool) -> None:
@@ -247,9 +265,7 @@ def test_a_schema_reads_a_release_without_a_codebook() -> None:
     assert [column.name for column in book.columns] == ["age", "sex"]
 
 
-@pytest.mark.parametrize(
-    "model", [shoal.SetAnonymity(k=2), shoal.SetAnonymity(k=4), shoal.SetDiversity(l=2)], ids=repr
-)
+@pytest.mark.parametrize("model", OF_ITEMS, ids=repr)
 @settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(
     sets=st.lists(st.sets(st.sampled_from(["a", "b", "c d", "e"]), min_size=1), min_size=4, max_size=20),

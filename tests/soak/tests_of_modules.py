@@ -83,7 +83,7 @@ OWN: dict[str, list[str]] = {
     "release/cautions": ["unit/test_warnings_of_releases", "unit/test_first_contact"],
     "release/certificate": ["unit/test_report", "unit/test_evidence", "attacks/test_keys_in_dictionaries"],
     "release/claims": ["unit/test_claims", "unit/test_attacks_carried_out"],
-    "release/codebook": ["unit/test_reading", "property/test_reading_laws"],
+    "release/codebook": ["unit/test_codebook", "unit/test_reading", "property/test_reading_laws"],
     "release/release": [
         "attacks/test_pickled_releases",
         "attacks/test_metadata_of_frames",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +12,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.reading import Codebook, Count
+from shoal.reading import Answer, Codebook, Count
 from shoal.reading.answers import standard_error
 from shoal.reading.assumptions import Weights
 from shoal.reading.means import mean_evidence
 from shoal.reading.questions import read_question
+from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import codebook_of
 from shoal.samples import hospital
 
@@ -243,69 +242,6 @@ def test_a_release_is_read_where_nothing_else_exists(folder: Path, tmp_path: Pat
     assert done.stdout.split("\n")[:2] == ["True", "[]"], done.stderr
 
 
-def test_a_codebook_has_no_value_that_was_not_declared(patients: Any, tmp_path: Path) -> None:
-    hierarchy = {"zip": shoal.Prefixes((3,)), "age": shoal.Intervals((10, 20))}
-    for hierarchies, model in (({}, shoal.Freeform(k=5)), (hierarchy, shoal.KAnonymity(k=5))):
-        schema = shoal.Schema.infer(
-            patients,
-            quasi=["age", "sex", "zip"],
-            sensitive=["diagnosis"],
-            drop=["patient", "name"],
-            hierarchies=hierarchies,
-        )
-        release = shoal.anonymize(patients, schema, model, seed=1)
-        release.save(tmp_path / "out", overwrite=True)
-        text = (tmp_path / "out" / "codebook.json").read_text()
-        words = {str(each) for each in _leaves(json.loads(text))}
-        cells = pl.DataFrame(patients)
-        for name in cells.columns:
-            values = {str(value) for value in cells[name].to_list() if value is not None}
-            assert not (values & words) - {"1", "3", "5", "10", "20", "other"}, name
-
-
-def _leaves(data: Any) -> list[Any]:
-    if isinstance(data, dict):
-        return [leaf for each in data.values() for leaf in _leaves(each)]
-    if isinstance(data, list):
-        return [leaf for each in data for leaf in _leaves(each)]
-    return [data]
-
-
-def test_what_was_declared_is_in_the_codebook_and_read_back(tmp_path: Path) -> None:
-    frame = pl.DataFrame(
-        {
-            "age": [20, 30, 40, 50] * 3,
-            "born": [datetime.date(2000, 1, day) for day in range(1, 13)],
-            "stage": ["i", "ii", "iii"] * 4,
-            "place": ["Boston", "Salem", "Reno"] * 4,
-        }
-    )
-    levels = [("Boston", "MA", "*"), ("Salem", "MA", "*"), ("Reno", "NV", "*"), ("Elko", "NV", "*")]
-    schema = shoal.Schema.infer(
-        frame,
-        quasi=frame.columns,
-        kinds={"stage": "ordinal"},
-        domains={
-            "age": (0, 120),
-            "born": (datetime.date(1999, 1, 1), datetime.date(2001, 1, 1)),
-            "stage": ["i", "ii", "iii", "iv"],
-        },
-        hierarchies={"place": shoal.Hierarchy.from_levels(levels)},
-    )
-    release = shoal.anonymize(frame, schema, shoal.KAnonymity(k=3), seed=1)
-    folder = release.save(tmp_path / "out")
-    book = json.loads((folder / "codebook.json").read_text())
-    columns = {column["name"]: column for column in book["columns"]}
-    assert columns["age"]["domain"] == [0, 120]
-    assert columns["born"]["domain"] == ["1999-01-01", "2001-01-01"]
-    assert columns["place"]["hierarchy"]["levels"][3][0] == "Elko"
-    assert book["tight"] == {"around": "classes"}
-    reader = shoal.open_release(folder)
-    assert reader.count(place="MA").possible >= 8
-    assert reader.count(stage=("i", "iii")).estimate == pytest.approx(12)
-    assert reader.count(born=(datetime.date(2000, 1, 1), datetime.date(2000, 1, 12))).certain == 12
-
-
 def test_questions_are_read_as_people_write_them() -> None:
     columns = ["age", "sex", "marital status", "age group"]
     assert read_question("age 30..39, sex=Female", columns) == {"age": ("30", "39"), "sex": "Female"}
@@ -319,6 +255,45 @@ def test_questions_are_read_as_people_write_them() -> None:
         read_question("agee 3", columns)
     with pytest.raises(shoal.InputError, match="two conditions"):
         read_question("age 3, age 4", columns)
+    with pytest.raises(shoal.InputError, match="write age 30"):
+        read_question("age>=30", columns)
+
+
+def test_a_range_may_lack_an_end(folder: Path) -> None:
+    reader = shoal.open_release(folder)
+    assert reader.count(age=(60, None)) == reader.count(age=(60, 200)) == reader.count(age="60..")
+    assert reader.count(age=(None, 20)) == reader.count(age=(0, 20)) == reader.count(age="..20")
+    assert asked(reader, "age 60.., sex=female", None) == reader.count(age=(60, 200), sex="female")
+    assert reader.count(age=(None, None)).certain == reader.count(age=(0, 200)).certain
+    assert reader.table({"age": [(None, 59), (60, None)]})["age"].to_list() == ["..59", "60.."]
+
+
+def test_numbers_that_are_carried_along_are_numbers(folder: Path, patients: Any) -> None:
+    """A CSV file has them as text, and text is compared letter by letter: "10" is less than "5"."""
+    reader = shoal.open_release(folder)
+    days = sum(each for each in patients["days"] if each is not None)
+    for table in (*reader.draw(1, seed=1), reader.frame("low-high"), reader.frame("long", copies=1, seed=1)):
+        assert table["days"].dtype == pl.Int64
+        assert table["days"].sum() == days
+    frame = pl.DataFrame(
+        {"age": ["1..2", "1..2"], "a": ["0.5", ""], "b": ["7", "none"], "c": ["1", "x"], "d": ["02", "3"]}
+    )
+    columns = [{"name": "age", "role": "quasi", "kind": "numeric"}]
+    columns += [{"name": name, "role": "other", "kind": "numeric"} for name in "ab"]
+    columns[2]["missing_marks"] = ["none"]  # type: ignore[assignment]
+    columns += [{"name": name, "role": "other", "kind": "categorical"} for name in "cd"]
+    read = shoal.open_release(frame, codebook={"codebook": 1, "columns": columns}).frame("low-high")
+    assert read.select("a", "b").to_dict(as_series=False) == {"a": [0.5, None], "b": [7, None]}
+    assert read.select("c", "d").equals(frame.select("c", "d"))
+
+
+def test_a_condition_that_says_two_dots_can_be_a_value() -> None:
+    frame = pl.DataFrame({"rank": ["low..", "high"] * 4, "label": ["a..", "b"] * 4})
+    schema = shoal.Schema.infer(
+        frame, quasi=["rank", "label"], kinds={"rank": "ordinal"}, domains={"rank": ["low..", "high"]}
+    )
+    reader = shoal.open_release(frame, schema)
+    assert reader.count(rank="low..").certain == reader.count(label="a..").certain == 4
 
 
 def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
@@ -329,6 +304,10 @@ def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
         reader.count(height=3)
     with pytest.raises(shoal.InputError, match="not a numeric value"):
         reader.count(age="old")
+    with pytest.raises(shoal.InputError, match=r"a range is written 30\.\.39"):
+        reader.count(age="30-39")
+    with pytest.raises(shoal.InputError, match=r"39\.\.30 ends before it begins"):
+        reader.count(age=(39, 30))
     with pytest.raises(shoal.InputError, match="estimator 'best' is unknown"):
         shoal.open_release(folder, estimator="best")  # type: ignore[arg-type]
     with pytest.raises(shoal.InputError, match="nothing describes"):
@@ -337,11 +316,24 @@ def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
         shoal.open_release(tmp_path)
 
 
-@pytest.mark.parametrize("k", [0, -3, "many", None])
-def test_a_codebook_with_an_impossible_k_is_refused(k: Any) -> None:
-    book = {"codebook": 1, "columns": [], "model": {"name": "k1", "k": k}}
-    with pytest.raises(shoal.InputError, match="is not understood"):
-        Codebook.from_dict(book)
+def test_answers_in_words_show_the_ends_of_an_interval_apart(folder: Path) -> None:
+    shown = dict(facts(Answer(36.2961, 0.012, 10, 12)))
+    assert shown["95% interval"] == "36.27 to 36.32"
+    assert dict(facts(Count(10_200.0, 40.0, 10, 20_000)))["estimate"] == "10,200"
+    reader = shoal.open_release(folder)
+    groups = grouped(reader, "", ["age"], None)
+    assert groups[-1]["age"] == ""
+    head, lines = group_table([{**each, "possible": 1} for each in groups], ["age"], None)
+    assert head[:2] == ["age", "rows"]
+    assert lines[-1][0] == "(missing)"
+    without = [{**each, "possible": 0} if each["age"] == "" else each for each in groups]
+    assert [line[0] for line in group_table(without, ["age"], None)[1]] == [line[0] for line in lines[:-1]]
+
+
+def test_a_codebook_can_be_that_of_another_reader(folder: Path) -> None:
+    reader = shoal.open_release(folder)
+    other = shoal.open_release(folder / "release.csv", codebook=reader.codebook, estimator="even")
+    assert other.codebook is reader.codebook
 
 
 def test_answers_depend_on_the_seed_alone(folder: Path) -> None:

@@ -111,6 +111,9 @@ def covered(answers: list[Answer], truth: list[float]) -> float:
         (shoal.KOne(k=8), None),
         (shoal.OneK(k=8), None),
         (shoal.Patterned(k=8), None),
+        pytest.param(shoal.KmAnonymity(k=8, knows=1), None, marks=pytest.mark.slow),
+        (shoal.KmAnonymity(k=8, knows=2), None),
+        pytest.param(shoal.KmAnonymity(k=8, knows=3), None, marks=pytest.mark.slow),
     ],
     ids=lambda each: str(each),
 )

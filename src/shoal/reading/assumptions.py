@@ -67,6 +67,8 @@ COVERING = Family(Assumption(0.65), Weights(0.82, 0.08, 0.045, 1.17), _OWN_MEANS
 """Rows were made for a record of their own, and then grew so that they cover others."""
 SUPPRESSED = Family(Assumption(0.65), Weights(0.63, 1.35, 0.02, 0.73), Weights(0.69, 0.13, 0.019, 1.12))
 """Cells are exact or suppressed, and which ones are suppressed depends on the values."""
+NARROWED = Family(Assumption(0.35), JOINED.weights, JOINED.means)
+"""Records were brought together, and then each cell became as narrow as a crowd in a few columns allows."""
 BY_METHOD = {"mondrian": CUT, "agglomerative": MERGED, "forest": MERGED}
 OWN_BY_MODEL = {"k1": NEAREST, "1k": COVERING}
 LARGE = 1.2
@@ -91,11 +93,18 @@ def family_of(codebook: Codebook, sharing: NDArray[np.int64]) -> Family:
         return JOINED
     if codebook.model.get("name") == "patterned":
         return SUPPRESSED
+    if is_narrowed(codebook):
+        return NARROWED
     if codebook.method is not None:
         return BY_METHOD.get(codebook.method, JOINED)
     sizes = np.sort(sharing)
     smallest, mean = int(sizes[len(sizes) // 50]), float(1 / np.mean(1 / sharing))
     return CUT if mean > LARGE * smallest else JOINED
+
+
+def is_narrowed(codebook: Codebook) -> bool:
+    """Return whether rows are narrower than the records that they were made for."""
+    return codebook.model.get("name") == "km-anonymity"
 
 
 def own_power(k: int) -> float:

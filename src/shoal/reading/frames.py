@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.encoding import same_flavour, to_polars
+from shoal.kinds.hierarchy import MISSING
 from shoal.reading.cells import ReadCells
 from shoal.reading.drawing import drawn_classes, drawn_values
 from shoal.reading.joint import Joint
@@ -44,7 +45,7 @@ def drawn_frame(frame: nw.DataFrame[Any], joint: Joint, generator: np.random.Gen
     }
     names = [name for name in frame.columns if name not in aside]
     return pl.DataFrame(
-        [drawn[name] if name in drawn else to_polars(frame[name]).rename(name) for name in names]
+        [drawn[name] if name in drawn else _carried(frame, name, joint.columns.get(name)) for name in names]
     )
 
 
@@ -67,7 +68,7 @@ def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, ReadCells[Any]], for
     for name in frame.columns:
         column = columns.get(name)
         if column is None or not column.notes.quasi:
-            found.append(to_polars(frame[name]).rename(name))
+            found.append(_carried(frame, name, column))
         elif isinstance(column, OrderedCells):
             found.extend(_ends(column, middle=form == "middle"))
         else:
@@ -75,6 +76,19 @@ def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, ReadCells[Any]], for
             if form == "members" and isinstance(column, SetCells):
                 found.extend(_memberships(column))
     return pl.DataFrame(found)
+
+
+def _carried(frame: nw.DataFrame[Any], name: str, column: ReadCells[Any] | None) -> pl.Series:
+    """Return a column that is released unchanged; numbers that a file has as text are numbers."""
+    cells = to_polars(frame[name]).rename(name)
+    if column is None or not column.notes.kind.numeric or cells.dtype != pl.String:
+        return cells
+    cells = cells.set(cells.is_in([MISSING, *column.notes.missing_marks]), None)
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = cells.cast(dtype, strict=False)
+        if numbers.null_count() == cells.null_count():
+            return numbers
+    return to_polars(frame[name]).rename(name)
 
 
 def _ends(column: OrderedCells, *, middle: bool) -> list[pl.Series]:

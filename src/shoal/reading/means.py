@@ -10,7 +10,8 @@ from shoal.reading.answers import NEVER, SHIFT, Evidence
 from shoal.reading.cells import Floats
 from shoal.reading.joint import Asked, Joint
 from shoal.reading.mixture import Assumption, raised, records_of
-from shoal.reading.ordered_cells import AskedRanges, OrderedCells, declared_ends
+from shoal.reading.ordered_cells import AskedRanges, OrderedCells
+from shoal.reading.places import declared_ends
 
 _TINY = 1e-300
 

@@ -44,7 +44,8 @@ def open_release(
         With a schema: the guarantee of the release. Without it, cells are not taken to be tight, as is right
         for releases of other tools.
     codebook
-        For a frame or a file: the codebook, as a file or as data. In a folder it is found.
+        For a frame or a file: the codebook, as a file, as data or from another reader. In a folder it is
+        found.
     estimator
         How values are estimated: ``tight`` uses that all members of a set and both ends of an interval occur,
         and estimates all columns jointly; ``columns`` does the same for each column by itself; ``marginal``
@@ -69,9 +70,7 @@ def open_release(
     """
     frame, found = released_table(release)
     if codebook is not None:
-        book = (
-            Codebook.from_dict(codebook) if isinstance(codebook, dict) else Codebook.from_file(Path(codebook))
-        )
+        book = _described(codebook)
     elif schema is not None:
         book = Codebook.of_schema(schema, model)
     elif found is not None:
@@ -80,6 +79,7 @@ def open_release(
         raise InputError(
             f"nothing describes the columns of the release: it has no {FILE}; give its schema",
             reason=Reason.SCHEMA,
+            parameter="schema",
         )
     return Reader(readable(nw.from_native(frame, eager_only=True)), book, estimator, seed)
 
@@ -101,6 +101,12 @@ def released_table(release: Any) -> tuple[Any, Codebook | None]:
     raise InputError(
         f"there is no release in {path}: neither {TABLES[0]} nor {TABLES[1]}", reason=Reason.MISSING_FILE
     )
+
+
+def _described(codebook: Any) -> Codebook:
+    if isinstance(codebook, Codebook):
+        return codebook
+    return Codebook.from_dict(codebook) if isinstance(codebook, dict) else Codebook.from_file(Path(codebook))
 
 
 def _parts(folder: Path) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,12 +20,17 @@ from shoal.kernels.sparse import SparseMatrix
 from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
-from shoal.kinds.kind import Kind
-from shoal.kinds.moments import day_form
-from shoal.kinds.moments import read as read_moment
 from shoal.kinds.released_numbers import read_number
 from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
+from shoal.reading.places import (
+    bounds_of,
+    declared_ends,
+    is_missing,
+    place_of,
+    places_of,
+    reversed_range,
+)
 
 MOST_BINS = 256
 """Scales are divided into at most this many bins, unless they have few whole numbers."""
@@ -97,22 +101,20 @@ class OrderedCells(ReadCells[AskedRanges]):
 
     def question(self, condition: Any) -> AskedRanges:
         members = condition if isinstance(condition, list | set | frozenset) else [condition]
-        missing = any(_is_missing(each) for each in members)
+        missing = any(is_missing(each) for each in members)
         pairs = []
         for each in members:
-            if _is_missing(each):
+            if is_missing(each):
                 continue
-            low, high = each if isinstance(each, tuple) else (each, each)
-            pairs.append((low, high))
-        texts = [(_text(low), _text(high)) for low, high in pairs]
-        ends = [(_place(a, self.notes, False), _place(b, self.notes, True)) for a, b in texts]
+            pairs.append(bounds_of(each, self.notes))
+        ends = [(place_of(a, self.notes, False), place_of(b, self.notes, True)) for a, b in pairs]
         order = sorted(range(len(ends)), key=ends.__getitem__)
         apart: list[tuple[float, float]] = []
         named: list[tuple[str, str]] = []
         for place in order:
-            (low, high), (low_text, high_text) = ends[place], texts[place]
+            (low, high), (low_text, high_text) = ends[place], pairs[place]
             if low > high:
-                continue
+                raise reversed_range(low_text, high_text, self.notes)
             joins = bool(apart) and (low <= apart[-1][1] or (self.integral and low <= apart[-1][1] + 1))
             if joins:
                 if high > apart[-1][1]:
@@ -378,7 +380,7 @@ def ordered_cells(
     """
     pairs = [_ends(text, notes) for text in texts]
     known = [pair for pair in pairs if pair is not None]
-    flat = _places([end for pair in known for end in pair[:2]], notes)
+    flat = places_of([end for pair in known for end in pair[:2]], notes)
     low, high = np.full(len(texts), np.nan), np.full(len(texts), np.nan)
     there = np.array([pair is not None for pair in pairs], dtype=np.bool_)
     low[there], high[there] = flat[0::2], flat[1::2]
@@ -427,73 +429,7 @@ def _ends(text: str, notes: ColumnNotes) -> tuple[str, str, bool] | None:
     if (pair := notation.read_interval(text)) is not None:
         return (*pair, False)
     foreign = notation.read_foreign_interval(text)
-    if foreign is not None and np.isnan(_places([text], notes)[0]):
+    if foreign is not None and np.isnan(places_of([text], notes)[0]):
         return foreign[0], foreign[1], not foreign[3]
     members = notation.read_set(text)
     return (members[0], members[0], False) if len(members) == 1 else (text, text, False)
-
-
-def _places(texts: Sequence[str], notes: ColumnNotes) -> Floats:
-    """Return where written values lie on the scale; not a number for what is no value."""
-    if not texts:
-        return np.empty(0)
-    kind = notes.kind if notes.kind.ordered else Kind.NUMERIC
-    column: Any = notes
-    if kind.numeric:
-        numbers = [read_number(text) for text in texts]
-        # Larger ones are infinite as floats, and differences of very large ones are.
-        most = sys.float_info.max / 2
-        return np.clip([np.nan if number is None else float(number) for number in numbers], -most, most)
-    found = kind.on_a_line(pl.Series(list(texts), dtype=pl.String), column)
-    # Released days lack the time that their format may have, and typed dates are written as ISO dates.
-    days = None if notes.date_format is None else day_form(notes.date_format)
-    for form in (days, None):
-        if found is not None and not found.null_count():
-            break
-        column = replace(notes, date_format=form)
-        again = kind.on_a_line(pl.Series(list(texts), dtype=pl.String), column)
-        found = again if found is None or again is None else pl.select(pl.coalesce(found, again)).to_series()
-    return np.full(len(texts), np.nan) if found is None else _floats(found)
-
-
-def _floats(series: pl.Series) -> Floats:
-    return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().astype(np.float64)
-
-
-def declared_ends(notes: ColumnNotes) -> Floats:
-    """Return the declared domain on the scale; empty if none was declared."""
-    if notes.domain is None or notes.hierarchy is not None:
-        return np.empty(0)
-    places = _places([_text(each) for each in notes.domain], notes)
-    return places[~np.isnan(places)]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value == MISSING)
-
-
-def _place(text: str, notes: ColumnNotes, upper: bool) -> float:
-    """Return where a bound of a question lies; a day without a time ends with its last moment."""
-    infinite = {"inf": np.inf, "-inf": -np.inf}
-    if text in infinite:
-        return infinite[text]
-    place = float(_places([text], notes)[0])
-    if np.isnan(place):
-        raise InputError(
-            f"column {notes.name!r}: {text!r} is not {with_article(notes.kind.value)} value",
-            reason=Reason.BAD_VALUE,
-            column=notes.name,
-        )
-    unit = notes.kind.unit.strip()
-    if notes.quasi and unit in ("days", "hours"):
-        span = read_moment(text, notes.date_format) if upper and unit == "hours" else None
-        return float(np.floor(place)) + (23 if span is not None and span[0] < span[1] else 0)
-    if unit == "days" and upper and place == np.floor(place):
-        return place + 1 - 1e-9
-    return place

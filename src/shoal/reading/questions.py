@@ -19,8 +19,8 @@ def read_question(text: str, columns: Sequence[str]) -> dict[str, Any]:
     ----------
     text
         Conditions with commas between them. Each is the name of a column, an equals sign or a space, and what
-        its cells would look like: a value, ``low..high`` or ``a|b``. Nothing is a missing value. A comma
-        inside a value is written ``\\,``.
+        its cells would look like: a value, ``low..high`` or ``a|b``; an end of a range may be left out.
+        Nothing is a missing value. A comma inside a value is written ``\\,``.
     columns
         The names of all columns.
 
@@ -50,6 +50,13 @@ def _name(condition: str, columns: Sequence[str]) -> str:
         rest = condition[len(name) :]
         if condition.startswith(name) and (not rest or rest[0] == "=" or rest[0].isspace()):
             return name
+        if condition.startswith(name) and rest[0] in "<>":
+            raise InputError(
+                f"column {name!r}: {rest!r} is not understood; write {name} 30.. for 30 and more, "
+                f"{name} ..30 for 30 and less, and {name}={rest} for that value",
+                reason=Reason.PARAMETER,
+                column=name,
+            )
     raise unknown_column(re.split(r"[=\s]", condition, maxsplit=1)[0], columns, "the release")
 
 

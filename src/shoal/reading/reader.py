@@ -14,8 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
+from shoal.kinds import notation
 from shoal.reading.answers import Answer, Count, evidence, standard_error
-from shoal.reading.assumptions import Family, family_of
+from shoal.reading.assumptions import Family, family_of, is_narrowed
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import class_sizes, read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
@@ -100,7 +101,7 @@ class Reader:
     def _sharing(self) -> NDArray[np.int64]:
         """For each row, the number of records that it was made for."""
         known = self.codebook.tightness
-        if known.around == "rows":
+        if known.around == "rows" or is_narrowed(self.codebook):
             return np.full(len(self), max(known.records, self.codebook.k))
         return class_sizes(self._columns, self._items, len(self))
 
@@ -117,9 +118,9 @@ class Reader:
         conditions
             Conditions by column, for names that are no Python words.
         **named
-            The same by keyword. A tuple is a closed range, a list a set of values, None a missing value,
-            anything else one value. In a column of items, a row meets the condition if it has at least one
-            of the values.
+            The same by keyword. A tuple is a closed range, where None is no end; a list is a set of values,
+            None a missing value, anything else one value. In a column of items, a row meets the condition if
+            it has at least one of the values.
 
         Returns
         -------
@@ -321,7 +322,7 @@ def _refuse_both(conditions: Mapping[str, Any], groups: Mapping[str, Any]) -> No
 
 def _group_label(condition: Any) -> str:
     if isinstance(condition, tuple):
-        return f"{condition[0]}..{condition[1]}"
+        return notation.BETWEEN.join("" if end is None else str(end) for end in condition)
     if isinstance(condition, list | set | frozenset):
         return "|".join(map(str, condition))
     return str(condition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from shoal.reading.questions import read_question
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 GROUPED = ("95% interval", "certain", "possible")
 """The headings of a table of answers, after the groups and the estimate."""
+MOST_PLACES = 6
+"""Numbers have at most this many digits after the point."""
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
@@ -44,18 +47,31 @@ def group_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the headings and the lines of a table of answers."""
     head = [*names, "rows" if mean is None else f"mean of {mean}", *GROUPED]
-    return head, [_line(group, names) for group in groups]
+    # Columns of numbers have a group for missing values, even if there are none.
+    there = [group for group in groups if group["possible"] or all(group[name] != "" for name in names)]
+    return head, [_line(group, names) for group in there]
 
 
 def _line(group: dict[str, Any], names: Sequence[str]) -> list[str]:
     labels = ["(missing)" if group[name] == "" else str(group[name]) for name in names]
     if group["estimate"] is None:
         return [*labels, "", "", f"{group['certain']:,}", f"{group['possible']:,}"]
-    interval = _interval(group["low"], group["high"])
-    return [*labels, f"{group['estimate']:,.1f}", interval, f"{group['certain']:,}", f"{group['possible']:,}"]
+    low, high = group["low"], group["high"]
+    estimate = f"{group['estimate']:,.{max(_places(low, high), 1)}f}"
+    return [*labels, estimate, _interval(low, high), f"{group['certain']:,}", f"{group['possible']:,}"]
 
 
 def _interval(low: float, high: float) -> str:
-    """Return an interval; that of a count has whole numbers at its ends."""
-    places = 0 if float(low).is_integer() and float(high).is_integer() else 1
+    places = _places(low, high)
     return f"{low:,.{places}f} to {high:,.{places}f}"
+
+
+def _places(low: float, high: float) -> int:
+    """Return how many digits after the point show the ends of an interval apart.
+
+    The ends of the interval of a count are whole numbers.
+    """
+    if float(low).is_integer() and float(high).is_integer():
+        return 0
+    width = high - low
+    return min(max(-floor(log10(width)), 1), MOST_PLACES) if width > 0 else 1
