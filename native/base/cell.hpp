@@ -35,6 +35,8 @@ class Cell {
   std::uint64_t bits() const { return bits_; }
   bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
   bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
+  // The code of this interval that is nearest to another interval.
+  std::int32_t nearest_to(Cell other) const { return std::clamp(other.low(), low(), high()); }
 
   // Grows to the smallest cell around both. An interval that contains numbers and the missing value
   // contains everything.

@@ -10,6 +10,7 @@
 #include "items/bit_voting.hpp"
 #include "items/gray_order.hpp"
 #include "items/item_sets.hpp"
+#include "items/label_groups.hpp"
 #include "items/label_mixing.hpp"
 #include "items/near_sets.hpp"
 #include "items/set_graph.hpp"
@@ -95,6 +96,15 @@ auto mix_py(const Matrix& graph, const Array<std::int32_t>& assignment, const Ar
   return give(std::move(mixed));
 }
 
+auto cut_where_diverse_py(const Array<std::int32_t>& labels, const Array<std::int64_t>& ends,
+                          std::int64_t different) {
+  return give(without_lock([&] { return cut_where_diverse(view(labels), view(ends), different); }));
+}
+
+auto varied_groups_py(const Matrix& labels, std::size_t different, std::size_t window) {
+  return give(without_lock([&] { return varied_groups(view(labels), labels.shape(1), different, window); }));
+}
+
 }  // namespace
 
 void bind_sets(nb::module_& module) {
@@ -104,6 +114,8 @@ void bind_sets(nb::module_& module) {
   module.def("vote", &vote_py, "sets"_a, "row_starts"_a, "records"_a);
   module.def("near_sets", &near_sets_py, "sets"_a, "weights"_a, "orders"_a, "count"_a, "rounds"_a);
   module.def("mix", &mix_py, "graph"_a, "assignment"_a, "labels"_a, "steps"_a, "key"_a);
+  module.def("cut_where_diverse", &cut_where_diverse_py, "labels"_a, "ends"_a, "different"_a);
+  module.def("varied_groups", &varied_groups_py, "labels"_a, "different"_a, "window"_a);
   nb::class_<SetGraphPy>(module, "SetGraph")
       .def(nb::init<SetsSpec, Array<std::int32_t>, const Matrix&, Matrix, Array<std::int32_t>, bool,
                     const Array<std::uint64_t>&>(),

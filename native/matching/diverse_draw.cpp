@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/interruption.hpp"
 #include "base/numbers.hpp"
@@ -15,7 +16,8 @@ constexpr double kNothing = 1e-9;     // weights below are due to rounding
 constexpr std::uint32_t kUsual = 64;  // the maximum length of most cycles
 constexpr int kTries = 64;
 constexpr std::uint32_t kScale = 1U << 30U;
-constexpr std::size_t kCompared = 16;                                     // rows whose crowds are compared
+constexpr std::int32_t kScanned = 64;  // units that are compared one by one
+constexpr std::size_t kCompared = 16;  // rows whose crowds are compared
 constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();  // after all crowds
 
 // True with this probability.
@@ -46,7 +48,7 @@ double w_log_w(double weight) {
 DiverseDraw::DiverseDraw(const Shares& shares, std::span<const std::int32_t> unit_of_row,
                          const Incidence& incidence, std::vector<DrawnColumn> columns,
                          std::span<const std::int32_t> record_of)
-    : rows_(static_cast<std::int32_t>(unit_of_row.size())), shares_(shares), reached_(shares.units.size()),
+    : rows_(static_cast<std::int32_t>(unit_of_row.size())), shares_(shares), single_(true),
       unit_of_(unit_of_row), unit_starts_(incidence.starts.size(), 0), unit_rows_(unit_of_row.size()),
       incidence_(incidence), columns_(std::move(columns)), record_of_(record_of.begin(), record_of.end()),
       sizes_(incidence.around.size(), 0.0), misses_(incidence.around.size(), 0.0),
@@ -61,9 +63,14 @@ DiverseDraw::DiverseDraw(const Shares& shares, std::span<const std::int32_t> uni
     for (std::size_t i = at(shares_.starts[type]); i < at(shares_.starts[type + 1]); ++i) {
       const std::size_t unit = at(shares_.units[i]);
       sum += shares_.shares[i] * (unit_starts_[unit + 1] - unit_starts_[unit]);
-      reached_[i] = sum;
+      edges_.push_back({sum, shares_.shares[i], shares_.units[i]});
       largest_ = std::max(largest_, shares_.shares[i]);
     }
+  }
+  for (std::int32_t row = 0; row < rows_; ++row) single_ &= unit_of_[at(row)] == row;
+  for (std::int32_t row = 0; row < rows_; ++row) {
+    carried_.push_back(described(record_of_[at(row)]));
+    carried_.back().share = share(carried_.back(), row);
   }
   tallies_.assign(columns_.size(), std::vector<Tally>(incidence.around.size()));
   for (std::size_t column = 0; column < columns_.size(); ++column) count_labels(column);
@@ -259,25 +266,38 @@ double DiverseDraw::rotate(bool back) {
   return more;
 }
 
-// x(record, row).
-double DiverseDraw::share(std::int32_t record, std::int32_t row) const {
+DiverseDraw::Carried DiverseDraw::described(std::int32_t record) const {
   const std::size_t type = at(shares_.type_of[at(record)]);
-  const auto end = shares_.units.begin() + shares_.starts[type + 1];
-  const auto place = std::lower_bound(shares_.units.begin() + shares_.starts[type], end, unit_of_[at(row)]);
-  if (place == end || *place != unit_of_[at(row)]) return 0.0;
-  return shares_.shares[at(place - shares_.units.begin())];
+  const std::int64_t begin = shares_.starts[type], end = shares_.starts[type + 1];
+  return {record, static_cast<std::int32_t>(end - begin), begin, edges_[at(end - 1)].reached};
 }
 
-// A row that can carry the record, each with probability x.
-std::int32_t DiverseDraw::any_row(std::int32_t record, RandomWords& random) const {
-  const std::size_t type = at(shares_.type_of[at(record)]);
-  const auto begin = reached_.begin() + shares_.starts[type],
-             end = reached_.begin() + shares_.starts[type + 1];
-  const double wanted = *(end - 1) * ((random.below(kScale) + 0.5) / kScale);
-  const auto place = std::min(std::lower_bound(begin, end, wanted), end - 1);
-  const std::size_t unit = at(shares_.units[at(place - reached_.begin())]);
+// x of what is carried and a row.
+double DiverseDraw::share(const Carried& carried, std::int32_t row) const {
+  const std::int32_t* units = shares_.units.data() + carried.begin;
+  const std::int32_t unit = single_ ? row : unit_of_[at(row)];
+  std::int32_t before = 0;
+  if (carried.count <= kScanned)
+    for (std::int32_t i = 0; i < carried.count; ++i) before += units[i] < unit;  // several at once
+  else
+    before = static_cast<std::int32_t>(std::lower_bound(units, units + carried.count, unit) - units);
+  if (before == carried.count || units[before] != unit) return 0.0;
+  return edges_[at(carried.begin + before)].share;
+}
+
+// A row that can have what is carried, each with probability x. Where all x are equal, the first place that
+// is looked at is the right one.
+DiverseDraw::Place DiverseDraw::any_row(const Carried& carried, RandomWords& random) const {
+  const Edge *begin = edges_.data() + carried.begin, *last = begin + carried.count - 1;
+  const double part = (random.below(kScale) + 0.5) / kScale;
+  const double wanted = carried.sum * part;
+  const Edge* place = begin + static_cast<std::int32_t>(carried.count * part);
+  while (place > begin && (place - 1)->reached >= wanted) --place;
+  while (place < last && place->reached < wanted) ++place;
+  if (single_) return {place->unit, place->share};
+  const std::size_t unit = at(place->unit);
   const auto size = static_cast<std::uint32_t>(unit_starts_[unit + 1] - unit_starts_[unit]);
-  return unit_rows_[at(unit_starts_[unit]) + (size > 1 ? random.below(size) : 0)];
+  return {unit_rows_[at(unit_starts_[unit]) + (size > 1 ? random.below(size) : 0)], place->share};
 }
 
 std::uint32_t DiverseDraw::length(RandomWords& random) const {
@@ -298,16 +318,20 @@ bool DiverseDraw::propose(std::int32_t row, std::uint32_t length, RandomWords& r
   }
   ++turn_;
   cycle_.assign(1, row);
+  going_.clear();
   seen_[at(row)] = turn_;
   while (cycle_.size() < length) {
     const std::int32_t last = cycle_.back();
-    std::int32_t next = last;
-    for (int tries = 0; next == last && tries < kTries; ++tries) next = any_row(record_of_[at(last)], random);
-    if (seen_[at(next)] == turn_) return false;
-    seen_[at(next)] = turn_;
-    cycle_.push_back(next);
+    const Carried& carried = carried_[at(last)];
+    Place next{last, 0.0};
+    for (int tries = 0; next.row == last && tries < kTries; ++tries) next = any_row(carried, random);
+    if (seen_[at(next.row)] == turn_) return false;
+    seen_[at(next.row)] = turn_;
+    cycle_.push_back(next.row);
+    going_.push_back(next.share);
   }
-  return happens(share(record_of_[at(cycle_.back())], row) / largest_, random);
+  going_.push_back(share(carried_[at(cycle_.back())], row));
+  return happens(going_.back() / largest_, random);
 }
 
 // Which rows of the cycle would have other labels.
@@ -364,21 +388,35 @@ bool DiverseDraw::rotates(double ratio, double price, RandomWords& random) {
   return true;
 }
 
+// Each row of the cycle carries the record of the row before from now on.
+void DiverseDraw::settle() {
+  Carried coming = carried_[at(cycle_.back())];
+  double share = going_.back();
+  for (std::size_t i = 0; i < cycle_.size(); ++i) {
+    coming.share = share;
+    share = going_[i];
+    std::swap(coming, carried_[at(cycle_[i])]);
+  }
+}
+
 bool DiverseDraw::step(std::int32_t row, double price, RandomWords& random) {
   if (!propose(row, length(random), random)) return false;
   const std::size_t size = cycle_.size();
   moving_.clear();
-  for (const std::int32_t each : cycle_) moving_.push_back(record_of_[at(each)]);
+  for (const std::int32_t each : cycle_) moving_.push_back(carried_[at(each)].record);
   // A walk never stays where it is: that is more often the way there than the way back, or less.
   double ratio = 1.0;
-  for (std::size_t i = 0; i < size; ++i)
-    ratio *= (1.0 - share(moving_[i], cycle_[i])) / (1.0 - share(moving_[i], cycle_[(i + 1) % size]));
+  for (std::size_t i = 0; i < size; ++i) ratio *= (1.0 - carried_[at(cycle_[i])].share) / (1.0 - going_[i]);
   find_changes();
-  if (changes_.size() <= kCompared) return rotates(ratio, price, random);
-  const double more = rotate(false);
-  if (accepted(ratio, price, more, random)) return true;
-  rotate(true);
-  return false;
+  bool done;
+  if (changes_.size() <= kCompared) {
+    done = rotates(ratio, price, random);
+  } else {
+    done = accepted(ratio, price, rotate(false), random);
+    if (!done) rotate(true);
+  }
+  if (done) settle();
+  return done;
 }
 
 std::int64_t DiverseDraw::search(std::int64_t steps, RandomWords& random) {
@@ -389,7 +427,7 @@ std::int64_t DiverseDraw::search(std::int64_t steps, RandomWords& random) {
     if (violated_.empty()) renew();
     if (violated_.empty()) break;
     const std::int32_t crowd = violated_[random.below(static_cast<std::uint32_t>(violated_.size()))];
-    step(any_row(incidence_.around[at(crowd)], random), kSearchPrice, random);
+    step(any_row(described(incidence_.around[at(crowd)]), random).row, kSearchPrice, random);
   }
   return violated();
 }
@@ -399,7 +437,8 @@ void DiverseDraw::mix(std::int64_t steps, double price, RandomWords& random) {
   for (std::int64_t i = 0; i < steps; ++i) {
     pause_sometimes();
     turns.done(at(i));
-    step(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(rows_))), price, random);
+    const auto row = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(rows_)));
+    step(row, price, random);
   }
   renew();
 }

@@ -75,6 +75,26 @@ class DiverseDraw {
     double excess, logs;
     std::int64_t distinct;
   };
+  // A row of a unit that can carry the records of some type.
+  struct Edge {
+    double reached;  // the probability of this unit or one before
+    double share;    // x, of each row of the unit
+    std::int32_t unit;
+  };
+  // What a row carries, and which rows can carry the same, in one place: moves go from row to row at random,
+  // and most of their time is waiting for memory.
+  struct alignas(32) Carried {
+    std::int32_t record;
+    std::int32_t count;  // of edges, from `begin` on
+    std::int64_t begin;
+    double sum;          // of their x
+    double share = 0.0;  // x of the record and this row
+  };
+  // A row that a record may go to.
+  struct Place {
+    std::int32_t row;
+    double share;  // x
+  };
   // A row of the cycle, by its number there, and with what weight it counts in some crowd.
   struct Part {
     std::size_t row;
@@ -103,19 +123,23 @@ class DiverseDraw {
   double excess(const DrawnColumn& column, std::int32_t crowd, double weight) const;
   void renew();
   void mark(std::int32_t crowd);
-  double share(std::int32_t record, std::int32_t row) const;
-  std::int32_t any_row(std::int32_t record, RandomWords& random) const;
+  Carried described(std::int32_t record) const;
+  double share(const Carried& carried, std::int32_t row) const;
+  Place any_row(const Carried& carried, RandomWords& random) const;
+  void settle();
   std::uint32_t length(RandomWords& random) const;
 
   std::int32_t rows_;
   Shares shares_;
-  double largest_ = 0.0;         // x
-  std::vector<double> reached_;  // per unit of a type: the probability of it or one before
+  double largest_ = 0.0;     // x
+  std::vector<Edge> edges_;  // as `shares_` has them
+  bool single_;              // every row is a unit by itself, with the same number
   std::span<const std::int32_t> unit_of_;
   std::vector<std::int32_t> unit_starts_, unit_rows_;
   Incidence incidence_;
   std::vector<DrawnColumn> columns_;
   std::vector<std::int32_t> record_of_;
+  std::vector<Carried> carried_;             // per row
   std::vector<std::vector<Tally>> tallies_;  // per column and crowd
   std::vector<double> sizes_;                // per crowd: the weight of all its rows
   std::vector<double> misses_;               // per crowd
@@ -123,6 +147,7 @@ class DiverseDraw {
   std::vector<std::int32_t> cycle_;   // rows
   std::vector<std::int32_t> seen_;    // per row: the last proposal that visited it
   std::vector<std::int32_t> moving_;  // records that the rows of the cycle had
+  std::vector<double> going_;         // x of each of these and the next row
   std::vector<std::size_t> changes_;  // rows of the cycle that get other labels
   std::vector<std::pair<std::size_t, std::size_t>>
       heads_;  // where the crowds of each of these go on, and end

@@ -14,7 +14,8 @@ namespace shoal {
 namespace {
 
 constexpr std::int64_t kPartners = 2000;  // the maximum number of partners to try for one record
-constexpr std::size_t kMoves = 8;         // the number of moves to compare
+constexpr std::size_t kMoves = 12;        // the number of moves to compare
+constexpr std::size_t kKept = 8;          // with fewer left, moves are searched anew
 
 using Types = std::vector<std::int32_t>;
 
@@ -131,20 +132,19 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
 void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
   const auto& before = inside_[at(move.row)];
-  const auto after = types_of(tree_.records_in_grown(move.row, move.record, search_));
-  const auto added = only_in(after, before);
+  const auto added = types_of(tree_.types_added(move.row, move.record, search_));
   double mended = 0.0;
   if (move.other < 0) {
     mended = gain(added, kNobody, carried);
   } else {
     const auto& others = inside_[at(move.other)];
-    const auto lost = only_in(others, after);
+    const auto outside = only_in(others, before), lost = only_in(outside, added);
     mended = gain(only_in(before, others), carried, move.record) +
              gain(only_in(added, others), kNobody, move.record) + gain(lost, move.record, carried) +
-             gain(only_in(only_in(others, before), lost), kNobody, carried);
+             gain(only_in(outside, lost), kNobody, carried);
   }
   move.ratio = mended > kWorthwhile ? move.cost / mended : kUnlimited;
-  const std::int64_t width = records(after);
+  const std::int64_t width = width_[at(move.row)] + records(added);
   move.beyond = width > widest_ ? width : 0;
 }
 
@@ -228,21 +228,41 @@ std::int64_t Diversification::widen() {
   for (std::int32_t type = 0; at(type) < misses_.size(); ++type) {
     pause_sometimes();
     turns.done(at(type));
-    for (; misses_[at(type)] > 0.0 && widen_for(type); ++times) pause();
+    if (misses_[at(type)] > 0.0) times += widen_for(type);
   }
   return times;
 }
 
-bool Diversification::widen_for(std::int32_t type) {
-  auto moves = moves_for(type);
-  if (moves.empty()) return false;
-  // What is mended around this record decides which moves are considered; what is mended or spoiled around
-  // all records decides which one is made. If each spoils more than it mends, the first one is made.
-  for (Move& move : moves) weigh(move);
-  const Move best = *std::min_element(moves.begin(), moves.end());
-  grow(best.row, best.record);
-  if (best.other >= 0) exchange(best.row, best.other);
-  return true;
+// What is mended around this record decides which moves are considered; what is mended or spoiled around all
+// records decides which one is made. If each spoils more than it mends, the first one is made. The others are
+// considered again afterwards: a new search would find most of them.
+std::int64_t Diversification::widen_for(std::int32_t type) {
+  std::int64_t times = 0;
+  std::vector<Move> moves;
+  while (misses_[at(type)] > 0.0) {
+    pause();
+    std::erase_if(moves, [&](const Move& move) { return !still_mends(move, type); });
+    if (moves.size() < kKept) moves = moves_for(type);
+    if (moves.empty()) break;
+    for (Move& move : moves) weigh(move);
+    const auto best = std::min_element(moves.begin(), moves.end());
+    const Move chosen = *best;
+    moves.erase(best);
+    grow(chosen.row, chosen.record);
+    if (chosen.other >= 0) exchange(chosen.row, chosen.other);
+    ++times;
+  }
+  return times;
+}
+
+// Whether a move that was found earlier still mends something around a type.
+bool Diversification::still_mends(const Move& move, std::int32_t type) {
+  const auto covers = [&](std::int32_t row) { return tree_.covers(row, tree_.codes(place_of_[at(type)])); };
+  if (covers(move.row) || width_[at(move.row)] >= widest_) return false;
+  const std::int32_t carried = record_of_[at(move.row)];
+  if (move.other < 0) return misses_[at(type)] - miss(type, kNobody, carried) > kWorthwhile;
+  return record_of_[at(move.other)] == move.record &&
+         misses_[at(type)] - miss(type, move.record, carried) > kWorthwhile;
 }
 
 // The moves that mend something around a type at the least cost for that.
@@ -260,8 +280,11 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
     moves.push_back({cost / mended, cost, row, record, other});
     std::push_heap(moves.begin(), moves.end());
   };
+  mended_.begin();
   const auto mended = [&](std::int32_t row) {
-    return misses_[at(type)] - miss(type, kNobody, record_of_[at(row)]);
+    const std::int32_t record = record_of_[at(row)];
+    const auto mends = [&] { return misses_[at(type)] - miss(type, kNobody, record); };
+    return columns_.size() == 1 ? mended_.of(columns_[0][at(record)], mends) : mends();
   };
   const auto outside = [&](std::int32_t row) { return marked_[at(row)] != turn_; };
   for (const auto& [cost, row] : tree_.nearest_boxes(
@@ -303,17 +326,20 @@ void Diversification::exchange(std::int32_t row, std::int32_t other) {
 }
 
 void Diversification::grow(std::int32_t row, std::int32_t record) {
+  const auto added = types_of(tree_.types_added(row, record, search_));
   tree_.grow(row, record);
   grown_.emplace_back(row, record);
-  auto after = types_of(tree_.records_in(row, search_));
-  width_[at(row)] = records(after);
-  for (const std::int32_t type : only_in(after, inside_[at(row)])) {
+  width_[at(row)] += records(added);
+  for (const std::int32_t type : added) {
     auto& around = around_[at(type)];
     around.insert(std::lower_bound(around.begin(), around.end(), row), row);
     change(type, kNobody, record_of_[at(row)]);
     renew(type);
   }
-  inside_[at(row)] = std::move(after);
+  auto& inside = inside_[at(row)];
+  const auto middle = static_cast<std::ptrdiff_t>(inside.size());
+  inside.insert(inside.end(), added.begin(), added.end());
+  std::inplace_merge(inside.begin(), inside.begin() + middle, inside.end());
 }
 
 }  // namespace shoal

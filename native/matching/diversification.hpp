@@ -103,7 +103,8 @@ class Diversification {
   template <typename Visit>
   void visit_partners(std::int32_t type, const Visit& visit);
   bool swap_for(std::int32_t type);
-  bool widen_for(std::int32_t type);
+  std::int64_t widen_for(std::int32_t type);
+  bool still_mends(const Move& move, std::int32_t type);
   std::vector<Move> moves_for(std::int32_t type);
   void exchange(std::int32_t row, std::int32_t other);
 

@@ -64,20 +64,12 @@ Concealing::Concealing(OwnRows& rows, std::span<const std::int32_t> components) 
     bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows, components));
 }
 
-std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record, std::vector<std::int32_t> covering) {
-  if (bonds_) std::erase_if(covering, [&](std::int32_t row) { return !bonds_->together(row, record); });
-  return covering;
-}
-
-void Concealing::grow(std::int32_t row, std::int32_t record) {
-  if (rows_.covers(row, record)) return;
-  if (!bonds_) return rows_.grow(row, record);
-  const auto before = rows_.tree().records_in(row, search_.tree);
+std::vector<std::int32_t> Concealing::grow(std::int32_t row, std::int32_t record) {
+  if (rows_.covers(row, record)) return {};
+  auto added = rows_.tree().types_added(row, record, search_.tree);
   rows_.grow(row, record);
-  const auto after = rows_.tree().records_in(row, search_.tree);
-  std::vector<std::int32_t> added;
-  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
-  bonds_->link(added, row);
+  if (bonds_) bonds_->link(added, row);  // equal records are in the same component
+  return added;
 }
 
 // fits(one) lists the rows that cover a record, or the records that a row covers; tie(one, other) is a row
@@ -158,57 +150,36 @@ std::int64_t Concealing::conceal_cheapest_first(std::span<const std::int32_t> re
   return grown;
 }
 
+// The labels around a record are counted once, and again only where a row grew around it.
 std::int64_t Concealing::vary(std::span<const std::int32_t> order,
                               const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked) {
-  const Variety enough = asked.eased();
-  std::int64_t grown = 0;
-  std::vector<Crowd> crowds(columns.size());
-  // Per type of record: how many rows had grown when its rows were diverse, and one more. Equal records have
-  // the same rows.
-  std::vector<std::int64_t> diverse(at(rows_.count()), 0);
-  const Turns turns(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::int32_t record = order[i], type = rows_.tree().first_of(record);
-    turns.done(i);
-    if (diverse[at(type)] == grown + 1) continue;
-    auto covering = rows_.tree().boxes_around(record, search_.tree);
-    while (true) {
-      pause();
-      const auto around = crowd_of(record, covering);
-      if (around.empty()) break;  // withheld
-      const auto rows = static_cast<double>(around.size());
-      double now = 0.0;
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        crowds[c].clear();
-        for (const std::int32_t row : around) change(crowds[c], columns[c][at(row)], 1);
-        now += miss(enough, crowds[c], kNobody, kNobody, rows);
-      }
-      if (now <= 0.0) {
-        diverse[at(type)] = grown + 1;
-        break;
-      }
-      const auto is_in = [&](std::int32_t row) {
-        return std::binary_search(around.begin(), around.end(), row) || rows_.withheld(row);
-      };
-      const auto mends = [&](std::int32_t row) {
-        double then = 0.0;
-        for (std::size_t c = 0; c < columns.size(); ++c)
-          then += miss(enough, crowds[c], kNobody, columns[c][at(row)], rows + 1);
-        return now - then > kWorthwhile;
-      };
-      Nearest partner = rows_.prices().nearest_partner(
-          record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row) && mends(row); }, search_);
-      // No single label mends anything: several rows do, in the end all of them.
-      if (partner.box < 0)
-        partner = rows_.prices().nearest_partner(
-            record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row); }, search_);
-      if (partner.box < 0) break;  // nothing more is achievable, up to rounding
-      grow(partner.box, record);
-      if (bonds_) grow(record, partner.box);
-      const auto place = std::lower_bound(covering.begin(), covering.end(), partner.box);
-      if (place == covering.end() || *place != partner.box) covering.insert(place, partner.box);
-      ++grown;
+  LabelCrowds crowds(rows_, bonds_ ? &*bonds_ : nullptr, columns, asked.eased());
+  std::int64_t grown = 0, before = -1;
+  while (grown != before) {  // rows that grow for one record may spoil the crowd of another
+    before = grown;
+    const Turns turns(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      pause_sometimes();
+      turns.done(i);
+      grown += vary(order[i], crowds);
     }
+  }
+  return grown;
+}
+
+std::int64_t Concealing::vary(std::int32_t record, LabelCrowds& crowds) {
+  const std::int32_t type = rows_.tree().first_of(record);
+  std::int64_t grown = 0;
+  for (; crowds.miss(type) > 0.0; ++grown) {
+    pause();
+    const auto fits = [&](std::int32_t row) { return !rows_.withheld(row) && !crowds.counts(type, row); };
+    const auto mends = [&](std::int32_t row) { return crowds.mends(type, row) && fits(row); };
+    Nearest partner = rows_.prices().nearest_partner(record, bonds_.has_value(), mends, search_);
+    // No single label mends anything: several rows do, in the end all of them.
+    if (partner.box < 0) partner = rows_.prices().nearest_partner(record, bonds_.has_value(), fits, search_);
+    if (partner.box < 0) break;  // nothing more is achievable, up to rounding
+    crowds.add(partner.box, grow(partner.box, record));
+    if (bonds_) crowds.add(record, grow(record, partner.box));
   }
   return grown;
 }

@@ -16,6 +16,7 @@
 
 #include "base/variety.hpp"
 #include "rows/bonds.hpp"
+#include "rows/label_crowds.hpp"
 #include "rows/own_rows.hpp"
 
 namespace shoal {
@@ -38,14 +39,15 @@ class Concealing {
 
   // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in
   // the crowd of every record are as varied as required (Algorithm 7 and Section 8.2). `columns` are the
-  // labels of each record, which its own row carries. Returns the number of pairs.
+  // labels of each record, which its own row carries. Records have turns in this order until nothing changes.
+  // Returns the number of pairs.
   std::int64_t vary(std::span<const std::int32_t> order,
                     const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked);
 
  private:
-  // Of the rows that cover a record, those that count for it.
-  std::vector<std::int32_t> crowd_of(std::int32_t record, std::vector<std::int32_t> covering);
-  void grow(std::int32_t row, std::int32_t record);
+  // Returns the records that the row covers only now: the first ones of equal ones.
+  std::vector<std::int32_t> grow(std::int32_t row, std::int32_t record);
+  std::int64_t vary(std::int32_t record, LabelCrowds& crowds);
   // The row around a record that costs the record's own row least to become a match; none if there are k.
   Nearest cheapest_match(std::int32_t record, std::int64_t k);
   template <typename Fits, typename Tie>

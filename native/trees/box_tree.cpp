@@ -19,11 +19,6 @@ double stretch_cost(const Attribute& attribute, Cell interval, std::int32_t code
          attribute.interval_cost(low, high);
 }
 
-// The code of one interval that is nearest to another.
-std::int32_t nearest_code(Cell of, Cell to) {
-  return std::clamp(to.low(), of.low(), of.high());
-}
-
 }  // namespace
 
 BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
@@ -32,6 +27,8 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
     : rows_(rows), attributes_(attributes), room_(at(room)), order_(at(rows)),
       codes_(codes.begin(), codes.end()), leaf_of_(at(rows)) {
   std::iota(order_.begin(), order_.end(), 0);
+  for (const Attribute& attribute : attributes)
+    set_steps_.push_back(attribute.kind == Kind::set ? attribute.weight * attribute.set_cost(2) : 0.0);
   build();
   const std::size_t d = attributes.size();
   for (std::int32_t place = 0; place < rows; ++place) {
@@ -85,7 +82,7 @@ double BoxTree::extra_cost(std::int32_t box, const std::int32_t* record, double 
     const auto& attribute = attributes_[a];
     const std::int32_t code = record[a];
     if (attribute.kind == Kind::set) {
-      if (!has_code(box, a, code)) sum += attribute.weight * attribute.set_cost(2);
+      if (!cells[a].may_have(code) || (attribute.size > 64 && !has_code(box, a, code))) sum += set_steps_[a];
     } else {
       sum += attribute.weight * stretch_cost(attribute, cells[a], code);
     }
@@ -102,7 +99,7 @@ double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enou
     const auto& attribute = attributes_[a];
     const std::int32_t code = record[a];
     if (attribute.kind == Kind::set) {
-      if (!cells[a].may_have(code)) sum += attribute.weight * attribute.set_cost(2);
+      if (!cells[a].may_have(code)) sum += set_steps_[a];
       continue;
     }
     const std::int32_t low = cells[a].low(), high = cells[a].high();
@@ -129,46 +126,12 @@ double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough
   for (std::size_t a = 0; a < d && sum < enough; ++a) {
     const auto& attribute = attributes_[a];
     if (attribute.kind == Kind::set) {
-      if (!cells[a].may_share(below[a])) sum += attribute.weight * attribute.set_cost(2);
+      if (!cells[a].may_share(below[a])) sum += set_steps_[a];
     } else {
-      sum += attribute.weight * stretch_cost(attribute, cells[a], nearest_code(below[a], cells[a]));
+      sum += attribute.weight * stretch_cost(attribute, cells[a], below[a].nearest_to(cells[a]));
     }
   }
   return sum;
-}
-
-// Whether a record may be covered by these cells, of a box or of a union of boxes.
-bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
-  for (std::size_t a = 0; a < attributes_.size(); ++a) {
-    const auto& attribute = attributes_[a];
-    const bool may = attribute.kind == Kind::set
-                         ? cells[a].may_have(record[a])
-                         : attribute.spans(cells[a].low(), cells[a].high(), record[a]);
-    if (!may) return false;
-  }
-  return true;
-}
-
-// Whether a box of these cells may cover a record below a node.
-bool BoxTree::may_lie_below(std::int32_t node, const Cell* cells) const {
-  const std::size_t d = attributes_.size();
-  const Cell* below = records_below(node);
-  for (std::size_t a = 0; a < d; ++a) {
-    const auto& attribute = attributes_[a];
-    const bool may = attribute.kind == Kind::set
-                         ? cells[a].may_share(below[a])
-                         : attribute.spans(cells[a].low(), cells[a].high(), nearest_code(below[a], cells[a]));
-    if (!may) return false;
-  }
-  return true;
-}
-
-bool BoxTree::covers(std::int32_t box, const std::int32_t* record) const {
-  const std::size_t d = attributes_.size();
-  if (!may_cover(boxes_.data() + at(box) * d, record)) return false;
-  for (std::size_t a = 0; a < d; ++a)
-    if (attributes_[a].kind == Kind::set && !has_code(box, a, record[a])) return false;
-  return true;
 }
 
 void BoxTree::add_member(std::int32_t box, std::int32_t record) {
@@ -344,122 +307,15 @@ Nearest BoxTree::nearest_partner(std::int32_t record, bool mutual,
       search, 0,
       [&](std::int32_t node, double most) {
         const double there = reach(node, wanted, most);
-        return mutual ? there + reach_records(node, record, most) : there;
+        return mutual && there < most ? there + reach_records(node, record, most) : there;
       },
       [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : best.cost; },
       [&](std::int32_t box) {
         double extra = extra_cost(box, wanted, best.cost);
-        if (mutual) extra += extra_cost(record, codes(box), best.cost);
+        if (mutual && extra < best.cost) extra += extra_cost(record, codes(box), best.cost);
         if (extra < best.cost && !box_deleted_[at(box)] && accept(box)) best = {box, extra};
       });
   return best;
-}
-
-// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves,
-// until that returns true.
-template <typename Enter, typename Look>
-void BoxTree::visit_until(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
-                          const Look& look) const {
-  auto& stack = search.stack;
-  stack.assign(1, {0, 0.0});
-  while (!stack.empty()) {
-    const std::int32_t index = stack.back().node;
-    stack.pop_back();
-    if (left[at(index)] == 0 || !enter(index)) continue;
-    ++search.visited;
-    const Node& node = nodes_[at(index)];
-    if (node.left >= 0) {
-      stack.push_back({node.left + 1, 0.0});
-      stack.push_back({node.left, 0.0});
-      continue;
-    }
-    for (std::int32_t place = node.begin; place < node.end; ++place)
-      if (look(place)) return;
-  }
-}
-
-template <typename Enter, typename Look>
-void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
-                    const Look& look) const {
-  visit_until(search, left, enter, [&](std::int32_t place) {
-    look(place);
-    return false;
-  });
-}
-
-std::vector<std::int32_t> BoxTree::types_in(std::int32_t box, Search& search) const {
-  std::vector<std::int32_t> found;
-  const Cell* cells = boxes_.data() + at(box) * attributes_.size();
-  visit(
-      search, records_left_,
-      [&](std::int32_t node) {
-        // A node with equal records alone has nothing new, unless the first of them is there.
-        const Node& n = nodes_[at(node)];
-        return first_of_[at(n.end - 1)] >= n.begin && may_lie_below(node, cells);
-      },
-      [&](std::int32_t record) {
-        if (first_of_[at(record)] == record && covers(box, codes(record))) found.push_back(record);
-      });
-  return found;
-}
-
-bool BoxTree::is_covered(std::int32_t record, std::int64_t times, Search& search) const {
-  const std::int32_t* wanted = codes(record);
-  std::int64_t found = 0;
-  visit_until(
-      search, boxes_left_,
-      [&](std::int32_t node) { return may_cover(unions_.data() + at(node) * attributes_.size(), wanted); },
-      [&](std::int32_t box) {
-        found += !box_deleted_[at(box)] && covers(box, wanted);
-        return found >= times;
-      });
-  return found >= times;
-}
-
-std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
-  std::vector<std::int32_t> found;
-  visit(
-      search, records_left_,
-      [&](std::int32_t node) { return may_lie_below(node, boxes_.data() + at(box) * attributes_.size()); },
-      [&](std::int32_t record) {
-        if (!record_deleted_[at(record)] && covers(box, codes(record))) found.push_back(record);
-      });
-  return found;
-}
-
-std::vector<std::int32_t> BoxTree::records_in_grown(std::int32_t box, std::int32_t record,
-                                                    Search& search) const {
-  const std::size_t d = attributes_.size();
-  std::vector<Cell> cells(boxes_.begin() + static_cast<std::ptrdiff_t>(at(box) * d),
-                          boxes_.begin() + static_cast<std::ptrdiff_t>((at(box) + 1) * d));
-  for (std::size_t a = 0; a < d; ++a) cells[a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
-  const auto covered = [&](std::int32_t other) {
-    if (!may_cover(cells.data(), codes(other))) return false;
-    for (std::size_t a = 0; a < d; ++a)
-      if (attributes_[a].kind == Kind::set && attributes_[a].size > 64 &&
-          codes(other)[a] != codes(record)[a] && !has_code(box, a, codes(other)[a]))
-        return false;
-    return true;
-  };
-  std::vector<std::int32_t> found;
-  visit(
-      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, cells.data()); },
-      [&](std::int32_t other) {
-        if (!record_deleted_[at(other)] && covered(other)) found.push_back(other);
-      });
-  return found;
-}
-
-std::vector<std::int32_t> BoxTree::boxes_around(std::int32_t record, Search& search) const {
-  const std::int32_t* wanted = codes(record);
-  std::vector<std::int32_t> found;
-  visit(
-      search, boxes_left_,
-      [&](std::int32_t node) { return may_cover(unions_.data() + at(node) * attributes_.size(), wanted); },
-      [&](std::int32_t box) {
-        if (!box_deleted_[at(box)] && covers(box, wanted)) found.push_back(box);
-      });
-  return found;
 }
 
 void BoxTree::delete_record(std::int32_t record) {

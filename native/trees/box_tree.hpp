@@ -202,8 +202,9 @@ class BoxTree {
   std::vector<std::int32_t> types_in(std::int32_t box, Search& search) const;
   // Whether at least so many boxes cover a record.
   bool is_covered(std::int32_t record, std::int64_t times, Search& search) const;
-  // The records that a box would cover after it grew around a record.
-  std::vector<std::int32_t> records_in_grown(std::int32_t box, std::int32_t record, Search& search) const;
+  // The records that a box does not cover, but would cover after it grew around a record: the first ones of
+  // equal ones, in ascending order. What lies inside the box already is skipped as a whole.
+  std::vector<std::int32_t> types_added(std::int32_t box, std::int32_t record, Search& search) const;
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
 
   // Deleted records and boxes are never found again, and searches skip nodes without any left. A deleted
@@ -223,6 +224,7 @@ class BoxTree {
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
   bool may_lie_below(std::int32_t node, const Cell* cells) const;
+  bool covers_below(const Cell* cells, std::int32_t node) const;
   template <typename Enter, typename Look>
   void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
              const Look& look) const;
@@ -241,6 +243,7 @@ class BoxTree {
 
   std::int32_t rows_;
   const std::vector<Attribute>& attributes_;
+  std::vector<double> set_steps_;  // per attribute: what a set costs more with one more code
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<std::int32_t> owner_of_;  // per place; empty if every record has its own

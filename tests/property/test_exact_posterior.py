@@ -116,7 +116,7 @@ def drawn(
     orders = orders[covers[orders, np.arange(n)].all(axis=1)]
     match = np.zeros((n, n), dtype=np.bool_)
     match[orders, np.arange(n)] = True
-    edges = unseen._Edges.of(graph, recoding.box, orders[0].astype(np.int32))
+    edges = unseen._Edges.of(graph, graph.matches(orders[0].astype(np.int32)), recoding.box)
     of_edge = np.zeros((len(graph.records), len(edges.rows)))
     of_edge[edges.kind[edges.match], edges.unit[edges.match]] = edges.shares(1 / k)
     shares = of_edge[graph.record_type][:, recoding.box]

@@ -188,6 +188,50 @@ def mix(
     return _native.mix(graph, assignment, labels.astype(np.int32), steps, key)
 
 
+def cut_where_diverse(
+    labels: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]], different: int
+) -> NDArray[np.int64]:
+    """Return where an order is cut into the shortest stretches with no label more frequent than 1 / l.
+
+    Parameters
+    ----------
+    labels
+        The label of each record, in the order. None is more frequent than 1 / l.
+    ends
+        Where stretches may end, ascending; the last one is the number of records.
+    different
+        The number l.
+
+    Returns
+    -------
+    NDArray
+        0, and where each stretch ends. The last one takes in those before it until no label is more frequent
+        than 1 / l. O(n).
+    """
+    return _native.cut_where_diverse(labels.astype(np.int32), ends.astype(np.int64), different)
+
+
+def varied_groups(labels: NDArray[np.integer[Any]], different: int, window: int) -> NDArray[np.int32]:
+    """Return groups of l records that are near in an order, with different labels in every column.
+
+    Parameters
+    ----------
+    labels
+        The labels of each record in the order, one column for each sort.
+    different
+        The number of records of a group, l.
+    window
+        The number of records after its first one that a group tries. A record that is left over joins the
+        first group this near that has none of its labels, otherwise the first one this near.
+
+    Returns
+    -------
+    NDArray
+        The group of each record in the order; all are in group 0 if there is no group. O(n window).
+    """
+    return _native.varied_groups(np.ascontiguousarray(labels, dtype=np.int32), different, window)
+
+
 def spec_of(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Return sets of items as native code takes them."""
     return sets.starts, sets.values, sets.size

@@ -287,18 +287,18 @@ class _RowGrowth:
         labels = [column.codes.copy() for column in columns]
         for shown, column in zip(labels, columns, strict=True):
             shown[kept] = column.codes[carried]
-        grown = True
-        while grown:
-            found = self.rows.vary(
+        while True:
+            self.rows.vary(
                 order,
                 labels,
                 frequency_l=asked.frequency_l,
                 distinct=asked.distinct,
                 entropy=asked.entropy,
             )
-            grown = found > 0
-            if not isinstance(model, Concealment | KOne):  # rows may cover withheld records now
-                grown = self.rows.cover(order, self.k) > 0 or grown
+            if isinstance(model, Concealment | KOne):
+                break
+            if self.rows.cover(order, self.k) == 0:  # rows may cover withheld records now
+                break
         self.circumstances.progress("making sensitive values diverse", 1.0)
 
     def _order(self) -> NDArray[np.int64]:

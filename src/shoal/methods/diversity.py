@@ -22,7 +22,7 @@ from shoal.models import Freeform
 from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.recoding.assignment import random_assignment
-from shoal.recoding.coverage import Graph
+from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
 WORTHWHILE = 0.1
@@ -87,13 +87,16 @@ def recoded(
         recoding = Recoding.of_graph(table, graph, grown=diversification.grown, assignment=assignment)
         if model.diversity is None:
             return recoding
-        rows, records = _bridges(recoding, assignment, model)
+        covering = Graph.of_recoding(recoding)
+        matches = covering.matches(assignment)
+        rows, records = _bridges(recoding, assignment, model, covering, matches)
         if len(rows) == 0:
             if len(diversification.grown[0]):
                 circumstances.notes.append(GROWN)
             if len(table) > unseen.DRAWN:
                 return recoding
-            return replace(recoding, assignment=unseen.reshuffled(recoding, model, assignment, circumstances))
+            drawn = unseen.reshuffled(recoding, model, assignment, (covering, matches), circumstances)
+            return replace(recoding, assignment=drawn)
         diversification.grow(rows, records)
 
 
@@ -112,7 +115,7 @@ def _make_varied(diversification: Diversification, circumstances: Circumstances)
 
 
 def _bridges(
-    recoding: Recoding, assignment: NDArray[np.int32], model: Freeform
+    recoding: Recoding, assignment: NDArray[np.int32], model: Freeform, graph: Graph, matches: Matches
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return rows, and records around which they must grow to make matches diverse where they are not.
 
@@ -121,8 +124,6 @@ def _bridges(
     become matches. Nothing is returned if the matches of every record are diverse enough.
     """
     table = recoding.table
-    graph = Graph.of_recoding(recoding)
-    matches = graph.matches(assignment)
     records_of_row = graph.degrees()[1]
     first_record = np.unique(graph.record_type, return_index=True)[1]
     first_row = np.unique(graph.row_type, return_index=True)[1]

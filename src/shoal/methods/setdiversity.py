@@ -8,7 +8,6 @@ and nothing makes these differ. Here they do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -187,25 +186,14 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
         more frequent than 1 / l, and the records of each are distributed to its groups, label by label. O(n
         log n).
     """
-    cuts, often, most = [0], dict[int, int](), 0
-    for place, label in enumerate(labels.tolist(), 1):
-        often[label] = often.get(label, 0) + 1
-        most = max(most, often[label])
-        if most * different <= place - cuts[-1]:
-            cuts.append(place)
-            often, most = {}, 0
-    while cuts[-1] < len(labels):  # the last stretch takes in those before it until it is eligible
-        cuts.pop()
-        rest = labels[cuts[-1] :]
-        if int(np.bincount(rest).max()) * different <= len(rest):
-            cuts.append(len(labels))
-    groups = np.empty(len(labels), dtype=np.int32)
-    made = 0
-    for begin, end in pairwise(cuts):
-        many = (end - begin) // different
-        dealt = np.argsort(labels[begin:end], kind="stable")
-        groups[begin + dealt] = made + np.arange(end - begin) % many
-        made += many
+    n = len(labels)
+    cuts = itemsets.cut_where_diverse(labels, np.arange(1, n + 1), different)
+    sizes = np.diff(cuts)
+    many = sizes // different
+    stretch = np.repeat(np.arange(len(sizes)), sizes)
+    groups = np.empty(n, dtype=np.int32)
+    made = np.cumsum(many) - many
+    groups[np.lexsort((labels, stretch))] = made[stretch] + (np.arange(n) - cuts[stretch]) % many[stretch]
     return groups
 
 
@@ -228,33 +216,8 @@ def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: in
         join one nearby; if there is no such group at all, all records are one.
     """
     order = short_order(sets)
-    n = len(labels)
-    rows = [tuple(enumerate(row)) for row in labels[order].tolist()]
-    group_of = np.full(n, -1, dtype=np.int32)
-    used: list[set[tuple[int, int]]] = []
-    for first in range(n):
-        if group_of[first] >= 0:
-            continue
-        members, taken = [first], set(rows[first])
-        for other in range(first + 1, min(first + 1 + WINDOW * different, n)):
-            if len(members) == different:
-                break
-            if group_of[other] < 0 and taken.isdisjoint(rows[other]):
-                members.append(other)
-                taken.update(rows[other])
-        if len(members) == different:
-            group_of[members] = len(used)
-            used.append(taken)
-    groups = np.zeros(n, dtype=np.int32)
-    if not used:
-        return groups
-    for place in np.flatnonzero(group_of < 0).tolist():
-        nearby = group_of[max(place - WINDOW * different, 0) : place + WINDOW * different]
-        near = np.unique(nearby[nearby >= 0]).tolist() or list(range(len(used)))
-        chosen = next((g for g in near if used[g].isdisjoint(rows[place])), near[0])
-        used[chosen].update(rows[place])
-        group_of[place] = chosen
-    groups[order] = group_of
+    groups = np.empty(len(labels), dtype=np.int32)
+    groups[order] = itemsets.varied_groups(labels[order], different, WINDOW * different)
     return groups
 
 
@@ -270,23 +233,11 @@ def united_groups(groups: NDArray[np.int32], owners: NDArray[np.int32], differen
     different
         The number l.
     """
-    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
-    united: list[list[int]] = []
-    held: list[int] = []
-    for each in members:
-        held = [*held, *each.tolist()]
-        if int(np.bincount(owners[held]).max()) * different <= len(held):
-            united.append(held)
-            held = []
-    while held:  # the last one takes in those before it
-        held = [*united.pop(), *held]
-        if int(np.bincount(owners[held]).max()) * different <= len(held):
-            united.append(held)
-            held = []
-    numbers = np.empty_like(groups)
-    for number, together in enumerate(united):
-        numbers[together] = number
-    return numbers
+    members = np.argsort(groups, kind="stable")
+    cuts = itemsets.cut_where_diverse(owners[members], np.cumsum(np.bincount(groups)), different)
+    united = np.empty_like(groups)
+    united[members] = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+    return united
 
 
 def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:

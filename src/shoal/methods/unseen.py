@@ -20,7 +20,7 @@ from shoal.methods.method import Circumstances
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.recoding.assignment import random_assignment
-from shoal.recoding.coverage import Graph
+from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
 SMALL = 128
@@ -171,7 +171,11 @@ def redrawn(
 
 
 def reshuffled(
-    recoding: Recoding, model: Freeform, assignment: NDArray[np.int32], circumstances: Circumstances
+    recoding: Recoding,
+    model: Freeform,
+    assignment: NDArray[np.int32],
+    matched: tuple[Graph, Matches],
+    circumstances: Circumstances,
 ) -> NDArray[np.int32]:
     """Draw anew who carries which row after rows grew, while all crowds stay diverse as counted.
 
@@ -182,13 +186,15 @@ def reshuffled(
     ----------
     recoding, model, assignment, circumstances
         Rows, what is asked of their labels, and an assignment that keeps it.
+    matched
+        Which rows cover which records, and the matches for this assignment.
 
     Returns
     -------
     NDArray
         The record of each row; the same as before if the assignment was not as diverse as asked.
     """
-    draw = _draw(recoding, model, assignment, circumstances, weighed=False)
+    draw = _draw(recoding, model, assignment, circumstances, weighed=False, matched=matched)
     if draw.violated:
         return assignment
     draw.mix(MIXING * len(assignment), FORBIDDEN)
@@ -230,11 +236,15 @@ def _draw(
     circumstances: Circumstances,
     *,
     weighed: bool = True,
+    matched: tuple[Graph, Matches] | None = None,
 ) -> DiverseDraw:
     """Return a draw over the crowds of a recoding: covering rows, counted or also weighed, and matches."""
     units = recoding.box
-    graph = Graph.of_recoding(recoding)
-    edges = _Edges.of(graph, units, assignment)
+    if matched is None:
+        found = Graph.of_recoding(recoding)
+        matched = found, found.matches(assignment)
+    graph, matches = matched
+    edges = _Edges.of(graph, matches, units)
     share = edges.shares(1 / model.k)
     match, types = edges.match, len(graph.records)
     first = np.unique(graph.record_type, return_index=True)[1]
@@ -249,11 +259,16 @@ def _draw(
     before = np.cumsum([0, *(len(records) for *_, records in kinds)])
     unit, weight, around = (np.concatenate([kind[part] for kind in kinds]) for part in (0, 2, 3))
     crowd = np.concatenate([kind[1] + begin for kind, begin in zip(kinds, before, strict=False)])
-    by_unit = np.argsort(unit, kind="stable")
-    starts = np.searchsorted(unit[by_unit], np.arange(int(units.max()) + 2))
-    crowds = Crowds(
-        starts.astype(np.int64), crowd[by_unit].astype(np.int32), weight[by_unit], around.astype(np.int32)
-    )
+    # By unit, then by crowd. If all weights are 1, they need not be sorted.
+    pairs = unit * len(around) + crowd
+    if weighed:
+        by_unit = np.argsort(pairs)
+        pairs, weight = pairs[by_unit], weight[by_unit]
+    else:
+        pairs.sort()
+    unit, crowd = np.divmod(pairs, len(around))
+    starts = np.searchsorted(unit, np.arange(int(units.max()) + 2))
+    crowds = Crowds(starts.astype(np.int64), crowd.astype(np.int32), weight, around.astype(np.int32))
     shares = Shares(
         graph.record_type.astype(np.int32),
         np.searchsorted(edges.kind[match], np.arange(types + 1)).astype(np.int64),
@@ -285,16 +300,15 @@ class _Edges:
     rows: NDArray[np.int64]
 
     @classmethod
-    def of(cls, graph: Graph, units: NDArray[np.int32], assignment: NDArray[np.int32]) -> Self:
-        """Return the edges of a coverage graph with a perfect matching, the record of each row."""
+    def of(cls, graph: Graph, matches: Matches, units: NDArray[np.int32]) -> Self:
+        """Return the edges of a coverage graph with its matches."""
         unit_of_box = np.empty(len(graph.boxes), dtype=np.int64)
         unit_of_box[graph.row_type] = units
         starts, boxes = graph.crowds(np.arange(len(graph.records)))
         kind = np.repeat(np.arange(len(graph.records)), np.diff(starts))
-        unit = unit_of_box[boxes]
-        order = np.lexsort((unit, kind))
-        kind, unit = kind[order], unit[order]
-        matches = graph.matches(assignment)
+        pairs = kind * len(graph.boxes) + unit_of_box[boxes]
+        pairs.sort()
+        kind, unit = np.divmod(pairs, len(graph.boxes))
         of_kind = np.empty(len(graph.records), dtype=np.int64)
         of_kind[graph.record_type] = matches.component_of_record
         of_unit = np.empty(len(graph.boxes), dtype=np.int64)
@@ -308,10 +322,11 @@ class _Edges:
         Proportional fitting: each turn lets the probabilities of each record, and then of each row, add up.
         """
         kind, unit = self.kind[self.match], self.unit[self.match]
+        rows, records = self.rows[unit].astype(np.float64), self.records[kind].astype(np.float64)
         share = np.ones(len(kind))
         for _ in range(FITTING):
-            share /= np.bincount(kind, share * self.rows[unit], len(self.records))[kind]
-            share /= np.bincount(unit, share * self.records[kind], len(self.rows))[unit]
+            share /= np.bincount(kind, share * rows, len(self.records))[kind]
+            share /= np.bincount(unit, share * records, len(self.rows))[unit]
             np.minimum(share, most, out=share)
         return share
 
