@@ -313,9 +313,9 @@ class RefinementPy {
     nb::gil_scoped_release release;
     return refinement_->exchange(foresight, looks, random_);
   }
-  std::int64_t reassign(std::int32_t times, double temperature) {
+  std::int64_t reassign(std::int32_t times, double temperature, std::int32_t most) {
     nb::gil_scoped_release release;
-    return refinement_->reassign(times, temperature, random_);
+    return refinement_->reassign(times, temperature, most, random_);
   }
   double cost() const { return refinement_->cost(); }
   auto members() const { return give(std::vector(refinement_->members())); }
@@ -435,7 +435,7 @@ void bind_graphs(nb::module_& module) {
                     Array<std::int32_t>>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a, "owners"_a)
       .def("exchange", &RefinementPy::exchange, "foresight"_a, "looks"_a)
-      .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a)
+      .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a, "most"_a = 1)
       .def("cost", &RefinementPy::cost)
       .def("members", &RefinementPy::members);
   nb::class_<RingPy>(module, "Ring")
