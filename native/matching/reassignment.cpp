@@ -11,8 +11,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kLooks = 48;   // other rows searched for pieces that a row might take
-constexpr std::size_t kOffers = 12;  // the best of them
+constexpr std::size_t kLooks = 96;   // other rows searched for pieces that a row might take
+constexpr std::size_t kOffers = 24;  // the best of them
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::int64_t Reassignment::run(std::size_t size, double temperature) {
   }
   if (temperature > 0.0)
     for (Edge& edge : edges_) edge.cost -= temperature * std::log(random_.unit());
-  return take(solver_.solve(starts_, edges_, here_.rows()));
+  return take(solver_.solve(starts_, edges_, here_.rows(), temperature));  // there is noise already
 }
 
 // One member, and again and again the one that is nearest to those chosen before. Pieces of distant records

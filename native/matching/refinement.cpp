@@ -159,7 +159,7 @@ std::int64_t Refinement::exchange(double foresight, std::int32_t looks, RandomWo
 std::int64_t Refinement::reassign(std::int32_t times, double temperature, std::int32_t most,
                                   RandomWords& random) {
   if (degree_ == 1) return 0;  // such rows cost nothing
-  const auto larger = static_cast<std::uint32_t>(std::min(at(most), degree_ / 2)) - 1U;
+  const auto larger = static_cast<std::uint32_t>(std::min(at(most), (degree_ + 1) / 2)) - 1U;
   return refine_parts(0.0, random, [&](Neighbourhood& here, QuickRandom& quick) {
     Reassignment reassignment(here, quick);
     std::int64_t moved = 0;

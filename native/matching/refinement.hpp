@@ -33,8 +33,9 @@ class Refinement {
 
   // Lets every row give away one record and take one of those that near rows gave away, all at once and at
   // the least total cost; repeated `times` times. Half of the times at random, all rows give away a piece of
-  // two to `most` similar records instead, at most half of their own. At a temperature above zero, costs get
-  // random noise of that size, and the total may rise. Returns the number of rows that got other records.
+  // two to `most` similar records instead, at most half of their own (rounded up). At a temperature above
+  // zero, costs get random noise of that size, and the total may rise. Returns the number of rows that got
+  // other records.
   std::int64_t reassign(std::int32_t times, double temperature, std::int32_t most, RandomWords& random);
 
   double cost() const;  // of all rows together

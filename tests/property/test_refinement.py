@@ -84,6 +84,22 @@ def test_reassignments_raise_the_cost_only_if_it_is_blurred(
         event("cheaper" if refinement.cost < cost else "dearer" if refinement.cost > cost else "as before")
 
 
+@given(records(40), st.integers(2, 9), st.sampled_from([0.0, 0.02, 1.0]), st.integers(1, 5))
+def test_no_row_gets_two_records_of_a_person(drawn: Any, degree: int, temperature: float, most: int) -> None:
+    attributes, codes = drawn
+    codes = np.ascontiguousarray(np.resize(codes, (4 * degree, codes.shape[1])))
+    owners = np.arange(len(codes), dtype=np.int32) % (2 * degree)  # two records each, far apart in the circle
+    refinement = Refinement(
+        codes, attributes, around(np.arange(len(codes), dtype=np.int32), degree), KEY, owners
+    )
+    for _ in range(3):
+        refinement.reassign(2, temperature, most)
+        assert stays_regular_and_simple(refinement.graph, degree)
+        persons = np.sort(owners[refinement.graph], axis=1)
+        assert (persons[:, 1:] != persons[:, :-1]).all()
+        assert refinement.cost == literal_cost(attributes, codes, refinement.graph)
+
+
 @pytest.mark.parametrize("size", [64, 65, 70, LARGE])
 def test_sets_on_both_sides_of_a_word(size: int) -> None:
     """Codes of large sets are counted in the rows, those of small ones in bits: the last code matters."""
