@@ -38,7 +38,7 @@ GROWING = {
         refinement.BALANCED,
     ),
     "best": (
-        replace(refinement.BEST, pieces=True, last=800, heat=0.1, together=5),
+        replace(refinement.BEST, pieces=True, last=800, together=5),
         replace(refinement.BEST, pieces=True, together=5),
         *(refinement.BEST,) * 2,
     ),
