@@ -313,9 +313,9 @@ class RefinementPy {
     nb::gil_scoped_release release;
     return refinement_->exchange(foresight, looks, random_);
   }
-  std::int64_t reassign(std::int32_t times, double temperature) {
+  std::int64_t reassign(std::int32_t times, double temperature, std::int32_t most) {
     nb::gil_scoped_release release;
-    return refinement_->reassign(times, temperature, random_);
+    return refinement_->reassign(times, temperature, most, random_);
   }
   double cost() const { return refinement_->cost(); }
   auto members() const { return give(std::vector(refinement_->members())); }
@@ -330,11 +330,11 @@ class RefinementPy {
 };
 
 auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::int32_t>& columns,
-                            const Array<double>& costs, std::int32_t count) {
+                            const Array<double>& costs, std::int32_t count, double slack) {
   return give(without_lock([&] {
     std::vector<Edge> edges(columns.shape(0));
     for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {columns.data()[i], costs.data()[i]};
-    return SparseAssignment().solve(view(starts), edges, count);
+    return SparseAssignment().solve(view(starts), edges, count, slack);
   }));
 }
 
@@ -380,7 +380,8 @@ auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_
 }  // namespace
 
 void bind_graphs(nb::module_& module) {
-  module.def("cheapest_assignment", &cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a, "count"_a);
+  module.def("cheapest_assignment", &cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a, "count"_a,
+             "slack"_a);
   module.def("walk", &walk_py, "members"_a, "which"_a, "key"_a);
   module.def("chain", &chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   nb::class_<BoxTreePy>(module, "BoxTree")
@@ -435,7 +436,7 @@ void bind_graphs(nb::module_& module) {
                     Array<std::int32_t>>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a, "owners"_a)
       .def("exchange", &RefinementPy::exchange, "foresight"_a, "looks"_a)
-      .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a)
+      .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a, "most"_a = 1)
       .def("cost", &RefinementPy::cost)
       .def("members", &RefinementPy::members);
   nb::class_<RingPy>(module, "Ring")

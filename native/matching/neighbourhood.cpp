@@ -165,12 +165,6 @@ Neighbourhood::Interval Neighbourhood::with(Interval interval, std::int32_t comi
   return interval;
 }
 
-double Neighbourhood::bit_costs(std::uint64_t bits, std::size_t word) const {
-  double sum = 0.0;
-  for (; bits != 0; bits &= bits - 1) sum += bit_units_[word * kWord + at(std::countr_zero(bits))];
-  return sum;
-}
-
 // A code of one member counts whole, that of two members a share more.
 double Neighbourhood::saved(std::int32_t row, std::int32_t leaving) const {
   const std::int32_t* own = codes(leaving);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -72,6 +73,26 @@ class Neighbourhood {
   void put(std::int32_t row, std::size_t slot, std::int32_t record);
   void renew(std::int32_t row);
 
+  // What a record is: its codes, the bits of those in small sets one after the other, and its owner, which is
+  // itself if owners have one record each.
+  const std::int32_t* codes(std::int32_t record) const {
+    return codes_.data() + at(record) * attributes_.size();
+  }
+  const std::uint64_t* bits(std::int32_t record) const { return bits_.data() + at(record) * words_; }
+  std::int32_t owner(std::int32_t record) const { return owner_of_.empty() ? record : owner_of_[at(record)]; }
+  // Which attributes are ranges or trees, which are sets of more codes than bits are kept for, and what one
+  // more value costs: of such a set, and those of some bits.
+  const Attribute& attribute(std::size_t number) const { return attributes_[number]; }
+  const std::vector<std::size_t>& intervals() const { return intervals_; }
+  const std::vector<std::size_t>& large_sets() const { return large_sets_; }
+  std::size_t words() const { return words_; }
+  double unit(std::size_t set) const { return units_[set]; }
+  double bit_costs(std::uint64_t bits, std::size_t word) const {
+    double sum = 0.0;
+    for (; bits != 0; bits &= bits - 1) sum += bit_units_[word * 64 + at(std::countr_zero(bits))];
+    return sum;
+  }
+
   // Finds rows near this one, at random: three quarters share a record with this one, or with a row that
   // does; the others, which come first, stand near in order.
   void near(std::int32_t row, QuickRandom& random, std::span<std::int32_t> found) const;
@@ -90,13 +111,8 @@ class Neighbourhood {
     double low, high;
   };
 
-  const std::int32_t* codes(std::int32_t record) const {
-    return codes_.data() + at(record) * attributes_.size();
-  }
-  const std::uint64_t* bits(std::int32_t record) const { return bits_.data() + at(record) * words_; }
   // The codes that any member has, then those that one has, then those that two have.
   const std::uint64_t* spans(std::int32_t row) const { return spans_.data() + at(row) * 3 * words_; }
-  double bit_costs(std::uint64_t bits, std::size_t word) const;
   std::int64_t count(std::int32_t row, std::size_t attribute, std::int32_t code) const;
   double interval_cost(const Attribute& attribute, const Interval& interval) const;
   static Interval without(Interval interval, std::int32_t leaving);

@@ -11,15 +11,13 @@
 #include "base/workers.hpp"
 #include "matching/neighbourhood.hpp"
 #include "matching/parts.hpp"
-#include "matching/sparse_assignment.hpp"
+#include "matching/reassignment.hpp"
 
 namespace shoal {
 namespace {
 
 constexpr std::size_t kPart = 4096;  // rows
-constexpr int kLooks = 48;           // other rows searched for records that a row might take
 constexpr std::size_t kMany = 13;    // records of a row, from which on it first asks which rows suit a record
-constexpr std::size_t kOffers = 12;  // the best of them
 constexpr std::size_t kNoPlace = ~std::size_t{0};
 
 // Every row in turn gives away its members, the most expensive first.
@@ -130,86 +128,6 @@ class Exchanges {
   std::vector<std::uint64_t> homes_;  // rows that suit the member that is given away
 };
 
-// Every row gives away one member, and all of them are assigned anew.
-class Reassignment {
- public:
-  Reassignment(Neighbourhood& here, QuickRandom& random)
-      : here_(here), random_(random), given_(at(here.rows())), near_(kLooks), seen_(at(here.rows()), -1) {}
-
-  std::int64_t run(double temperature) {
-    for (std::int32_t row = 0; row < here_.rows(); ++row) given_[at(row)] = choose(row);
-    starts_.assign(1, 0);
-    edges_.clear();
-    for (std::int32_t row = 0; row < here_.rows(); ++row) {
-      pause();
-      offer(row);
-      starts_.push_back(static_cast<std::int64_t>(edges_.size()));
-    }
-    if (temperature > 0.0)
-      for (Edge& edge : edges_) edge.cost -= temperature * std::log(random_.unit());
-    return take(solver_.solve(starts_, edges_, here_.rows()));
-  }
-
- private:
-  // A member that costs something, if there is one, ten times as likely as one that does not.
-  std::size_t choose(std::int32_t row) {
-    const auto weight = [&](std::size_t slot) {
-      return here_.saving(row, slot) > kWorthwhileAlone ? 10U : 1U;
-    };
-    std::uint32_t sum = 0;
-    for (std::size_t slot = 0; slot < here_.degree(); ++slot) sum += weight(slot);
-    std::uint32_t left = random_.below(sum);
-    std::size_t slot = 0;
-    while (left >= weight(slot)) left -= weight(slot++);
-    return slot;
-  }
-
-  // The cheapest records that the row might take, among those that near rows give away; its own first.
-  void offer(std::int32_t row) {
-    const std::size_t begin = edges_.size(), slot = given_[at(row)];
-    const double saved = here_.saving(row, slot);
-    edges_.push_back({row, 0.0});
-    seen_[at(row)] = row;
-    here_.near(row, random_, near_);
-    for (const std::int32_t other : near_) {
-      if (seen_[at(other)] == row) continue;
-      seen_[at(other)] = row;
-      const std::int32_t record = here_.member(other, given_[at(other)]);
-      const bool full = edges_.size() - begin > kOffers;
-      const double enough = full ? edges_.back().cost + saved : kUnlimited;
-      const double cost = here_.extra(row, slot, record, enough) - saved;
-      if (full && cost >= edges_.back().cost) continue;
-      if (here_.has_beside(row, slot, record)) continue;
-      if (!full) edges_.emplace_back();
-      std::size_t place = edges_.size() - 1;
-      for (; place > begin + 1 && edges_[place - 1].cost > cost; --place) edges_[place] = edges_[place - 1];
-      edges_[place] = {other, cost};
-    }
-  }
-
-  std::int64_t take(const std::vector<std::int32_t>& from) {
-    std::vector<std::pair<std::int32_t, std::int32_t>> taken;  // row, record
-    for (std::int32_t row = 0; row < here_.rows(); ++row) {
-      const std::int32_t other = from[at(row)];
-      const std::int32_t record = here_.member(other, given_[at(other)]);
-      if (record != here_.member(row, given_[at(row)])) taken.emplace_back(row, record);
-    }
-    for (const auto& [row, _] : taken) here_.leave(row, given_[at(row)]);
-    for (const auto& [row, record] : taken) here_.put(row, given_[at(row)], record);
-    for (const auto& [row, _] : taken) here_.renew(row);
-    return static_cast<std::int64_t>(taken.size());
-  }
-
-  Neighbourhood& here_;
-  QuickRandom& random_;
-  std::vector<std::size_t> given_;  // per row, the slot
-  std::vector<std::int32_t> near_;
-  std::vector<std::int32_t> seen_;  // per row: the last that looked at it
-  std::vector<std::int64_t> starts_;
-  std::vector<Edge> edges_;
-  SparseAssignment solver_;
-};
-
 }  // namespace
 
 Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
@@ -238,11 +156,17 @@ std::int64_t Refinement::exchange(double foresight, std::int32_t looks, RandomWo
   });
 }
 
-std::int64_t Refinement::reassign(std::int32_t times, double temperature, RandomWords& random) {
+std::int64_t Refinement::reassign(std::int32_t times, double temperature, std::int32_t most,
+                                  RandomWords& random) {
+  if (degree_ == 1) return 0;  // such rows cost nothing
+  const auto larger = static_cast<std::uint32_t>(std::min(at(most), (degree_ + 1) / 2)) - 1U;
   return refine_parts(0.0, random, [&](Neighbourhood& here, QuickRandom& quick) {
     Reassignment reassignment(here, quick);
     std::int64_t moved = 0;
-    for (std::int32_t i = 0; i < times; ++i) moved += reassignment.run(temperature);
+    for (std::int32_t i = 0; i < times; ++i) {
+      const bool is_single = larger == 0 || quick.below(2) == 0;
+      moved += reassignment.run(is_single ? 1 : 2 + quick.below(larger), temperature);
+    }
     return moved;
   });
 }

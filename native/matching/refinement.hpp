@@ -32,9 +32,11 @@ class Refinement {
   std::int64_t exchange(double foresight, std::int32_t looks, RandomWords& random);
 
   // Lets every row give away one record and take one of those that near rows gave away, all at once and at
-  // the least total cost; repeated `times` times. At a temperature above zero, costs get random noise of
-  // that size, and the total may rise. Returns the number of rows that got another record.
-  std::int64_t reassign(std::int32_t times, double temperature, RandomWords& random);
+  // the least total cost; repeated `times` times. Half of the times at random, all rows give away a piece of
+  // two to `most` similar records instead, at most half of their own (rounded up). At a temperature above
+  // zero, costs get random noise of that size, and the total may rise. Returns the number of rows that got
+  // other records.
+  std::int64_t reassign(std::int32_t times, double temperature, std::int32_t most, RandomWords& random);
 
   double cost() const;  // of all rows together
   const std::vector<std::int32_t>& members() const { return members_; }

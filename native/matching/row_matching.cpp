@@ -43,9 +43,11 @@ class Finder {
         // Boxes ask from different places, so that they find different ones.
         const std::int32_t other = others[(at(box) + i) % degree_];
         if (std::exchange(seen_[at(other)], box) == box) continue;
-        const double cost = united_cost(box, other);
+        const bool full = best.size() == kCandidates;
+        const double enough = full ? best.back().rank + costs_[at(other)] : kUnlimited;
+        const double cost = united_cost(box, other, enough);
         const Candidate one{cost - costs_[at(other)], cost, other};
-        if ((best.size() < kCandidates || one.rank < best.back().rank) && is_apart(other)) add(one, best);
+        if ((!full || one.rank < best.back().rank) && is_apart(other)) add(one, best);
       }
     }
   }
@@ -56,9 +58,10 @@ class Finder {
     return is_apart(other);
   }
 
-  double united_cost(std::int32_t box, std::int32_t other) {
+  // What both cost together. Once it is `enough` or more, it need not be exact.
+  double united_cost(std::int32_t box, std::int32_t other, double enough = kUnlimited) {
     double sum = 0.0;
-    for (std::size_t a = 0; a < tree_.attributes(); ++a) {
+    for (std::size_t a = 0; a < tree_.attributes() && sum < enough; ++a) {
       const Attribute& attribute = tree_.attribute(a);
       Cell both = tree_.cells(box)[a];
       both.unite(attribute, others_.cells(other)[a]);

@@ -18,8 +18,10 @@ constexpr int kPasses = 3;  // of bidding, before the searches
 }  // namespace
 
 const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::int64_t> starts,
-                                                         std::span<const Edge> edges, std::int32_t columns) {
+                                                         std::span<const Edge> edges, std::int32_t columns,
+                                                         double slack) {
   starts_ = starts;
+  slack_ = slack;
   edges_ = edges;
   const std::size_t rows = starts.size() - 1;
   column_of_.assign(rows, -1);
@@ -46,8 +48,8 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   return column_of_;
 }
 
-// Rows take the column they prefer and lower its price by the margin of preference; the previous holder
-// bids again.
+// Rows take the column they prefer and lower its price by the margin of preference and the slack; the
+// previous holder bids again.
 void SparseAssignment::bid() {
   std::vector<std::int32_t> left;
   for (int pass = 0; pass < kPasses; ++pass) {
@@ -77,11 +79,11 @@ void SparseAssignment::bid() {
         continue;
       }
       const std::int32_t holder = row_of_[at(column)];
-      if (holder >= 0 && (!(second > best) || second == kFar || --bids < 0)) {
+      if (holder >= 0 && (!(second - best + slack_ > 0.0) || second == kFar || --bids < 0)) {
         left.push_back(row);
         continue;
       }
-      if (second < kFar) price_[at(column)] -= second - best;
+      if (second < kFar) price_[at(column)] -= second - best + slack_;
       row_of_[at(column)] = row;
       column_of_[at(row)] = column;
       paid_[at(row)] = cost;

@@ -26,9 +26,10 @@ class SparseAssignment {
  public:
   // The edges of row r are edges[starts[r] .. starts[r + 1]); a row and a column share at most one. Returns
   // the column of each row: if all rows can have one, with the least sum of costs; otherwise for as many
-  // rows as possible, and -1 for the others.
+  // rows as possible, and -1 for the others. With slack, the sum may be that much above the least for each
+  // row, and fewer rows have to search for their column (Bertsekas 1988).
   const std::vector<std::int32_t>& solve(std::span<const std::int64_t> starts, std::span<const Edge> edges,
-                                         std::int32_t columns);
+                                         std::int32_t columns, double slack = 0.0);
 
   std::int64_t looked_at() const { return looked_at_; }  // edges, in all problems so far
 
@@ -43,6 +44,7 @@ class SparseAssignment {
 
   std::span<const std::int64_t> starts_;
   std::span<const Edge> edges_;
+  double slack_ = 0.0;
   std::vector<double> price_;  // per column: a row prefers the least cost minus price
   std::vector<std::int32_t> column_of_, row_of_;
   std::vector<double> paid_;        // per row: the cost of its column

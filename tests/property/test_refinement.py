@@ -67,21 +67,37 @@ def test_exchanges_only_lower_the_cost(drawn: Any) -> None:
     assert refinement.cost == literal_cost(attributes, codes, refinement.graph)
 
 
-@given(graphs(), st.integers(1, 4), st.sampled_from([0.0, 0.0, 0.02, 1.0]))
+@given(graphs(), st.integers(1, 4), st.sampled_from([0.0, 0.0, 0.02, 1.0]), st.integers(1, 5))
 def test_reassignments_raise_the_cost_only_if_it_is_blurred(
-    drawn: Any, times: int, temperature: float
+    drawn: Any, times: int, temperature: float, most: int
 ) -> None:
     attributes, codes, graph = drawn
     refinement = Refinement(codes, attributes, graph, KEY)
     for _ in range(3):
         before, cost = refinement.graph, refinement.cost
-        moved = refinement.reassign(times, temperature)
+        moved = refinement.reassign(times, temperature, most)
         assert moved <= times * len(graph)
         assert moved > 0 or (refinement.graph == before).all()
         assert refinement.cost == literal_cost(attributes, codes, refinement.graph)
         assert refinement.cost <= cost or temperature > 0
         assert stays_regular_and_simple(refinement.graph, graph.shape[1])
         event("cheaper" if refinement.cost < cost else "dearer" if refinement.cost > cost else "as before")
+
+
+@given(records(40), st.integers(2, 9), st.sampled_from([0.0, 0.02, 1.0]), st.integers(1, 5))
+def test_no_row_gets_two_records_of_a_person(drawn: Any, degree: int, temperature: float, most: int) -> None:
+    attributes, codes = drawn
+    codes = np.ascontiguousarray(np.resize(codes, (4 * degree, codes.shape[1])))
+    owners = np.arange(len(codes), dtype=np.int32) % (2 * degree)  # two records each, far apart in the circle
+    refinement = Refinement(
+        codes, attributes, around(np.arange(len(codes), dtype=np.int32), degree), KEY, owners
+    )
+    for _ in range(3):
+        refinement.reassign(2, temperature, most)
+        assert stays_regular_and_simple(refinement.graph, degree)
+        persons = np.sort(owners[refinement.graph], axis=1)
+        assert (persons[:, 1:] != persons[:, :-1]).all()
+        assert refinement.cost == literal_cost(attributes, codes, refinement.graph)
 
 
 @pytest.mark.parametrize("size", [64, 65, 70, LARGE])
@@ -93,7 +109,12 @@ def test_sets_on_both_sides_of_a_word(size: int) -> None:
     graph = around(rng.permutation(200).astype(np.int32), 5)
     refinement = Refinement(codes, attributes, graph, KEY)
     start = refinement.cost
-    for step in (refinement.exchange, partial(refinement.reassign, 5), refinement.exchange):
+    for step in (
+        refinement.exchange,
+        partial(refinement.reassign, 5),
+        partial(refinement.reassign, 5, most=2),
+        refinement.exchange,
+    ):
         before = refinement.cost
         step()
         assert refinement.cost <= before
@@ -104,7 +125,7 @@ def test_sets_on_both_sides_of_a_word(size: int) -> None:
 
 def test_many_parts_on_all_cores_give_what_the_key_says() -> None:
     """Rows of nine parts; runs at the same time get the cores in another order each."""
-    n, degree = 33_000, 2
+    n, degree = 33_000, 4
     rng = np.random.default_rng(7)
     attributes = [
         Geometry(RANGE, 0.5, 64, np.concatenate([np.arange(63) / 64, [2.0]])),  # the last is missing
@@ -122,7 +143,7 @@ def test_many_parts_on_all_cores_give_what_the_key_says() -> None:
         for step in (
             refinement.exchange,
             lambda: refinement.reassign(1),
-            lambda: refinement.reassign(1, 0.01),
+            lambda: refinement.reassign(2, 0.01, most=2),
         ):
             changes.append(step())
             costs.append(refinement.cost)

@@ -16,16 +16,16 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from shoal.kernels import cheapest_assignment
 
 
-def assigned(costs: NDArray[np.float64]) -> NDArray[np.int32]:
+def assigned(costs: NDArray[np.float64], slack: float) -> NDArray[np.int32]:
     """Return the column of each row of a matrix in which infinite costs are no edges."""
     edges = np.isfinite(costs)
     starts = np.concatenate([[0], np.cumsum(edges.sum(axis=1))])
-    return cheapest_assignment(starts, np.nonzero(edges)[1], costs[edges], costs.shape[1])
+    return cheapest_assignment(starts, np.nonzero(edges)[1], costs[edges], costs.shape[1], slack)
 
 
-def check(costs: NDArray[np.float64]) -> int:
+def check(costs: NDArray[np.float64], slack: float = 0.0) -> int:
     """Check an assignment against SciPy's and return how many rows it leaves out."""
-    column_of = assigned(costs)
+    column_of = assigned(costs, slack)
     rows = np.flatnonzero(column_of >= 0)
     taken = column_of[rows]
     assert len(set(taken.tolist())) == len(taken)
@@ -35,7 +35,8 @@ def check(costs: NDArray[np.float64]) -> int:
     assert len(rows) == (most >= 0).sum()
     left_out = len(costs) - len(rows)
     if left_out == 0:
-        assert paid.sum() == costs[linear_sum_assignment(costs)].sum()
+        least = costs[linear_sum_assignment(costs)].sum()
+        assert least <= paid.sum() <= least + slack * len(costs)
     return left_out
 
 
@@ -45,9 +46,10 @@ def check(costs: NDArray[np.float64]) -> int:
     values=st.sampled_from([1, 2, 5, 1_000]),
     perfect=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
+    slack=st.sampled_from([0.0, 0.0, 0.25, 1.0, 8.0]),
 )
 def test_the_least_sum_there_is(
-    shape: tuple[int, int], often: float, values: int, perfect: bool, seed: int
+    shape: tuple[int, int], often: float, values: int, perfect: bool, seed: int, slack: float
 ) -> None:
     rng = np.random.default_rng(seed)
     costs = rng.integers(-2, values, shape).astype(np.float64)
@@ -55,21 +57,22 @@ def test_the_least_sum_there_is(
     if perfect:  # one that is known, and rarely the best
         least = min(shape)
         costs[rng.permutation(shape[0])[:least], rng.permutation(shape[1])[:least]] = values
-    left_out = check(costs)
+    left_out = check(costs, slack)
     event("all rows" if left_out == 0 else "not all rows")
     assert not perfect or left_out == max(0, shape[0] - shape[1])
 
 
+@pytest.mark.parametrize("slack", [0.0, 1.0, 2.0**10])
 @pytest.mark.parametrize("values", [2, 10, 10**6])
 @pytest.mark.parametrize("columns", [400, 500])
-def test_hundreds_of_rows_that_want_the_same(values: int, columns: int) -> None:
+def test_hundreds_of_rows_that_want_the_same(values: int, columns: int, slack: float) -> None:
     rng = np.random.default_rng(values)
     costs = np.full((400, columns), np.inf)
     for row in range(400):
         near = (row + rng.integers(0, 30, 12)) % columns
         costs[row, near] = rng.integers(0, values, 12)
         costs[row, row] = values
-    assert check(costs) == 0
+    assert check(costs, slack) == 0
 
 
 def test_nothing_to_assign() -> None:

@@ -47,7 +47,11 @@ def walk(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> Wal
 
 
 def cheapest_assignment(
-    starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    count: int,
+    slack: float = 0.0,
 ) -> NDArray[np.int32]:
     """Assign all rows to columns at the least sum of costs, where each row can take only some of them.
 
@@ -59,6 +63,8 @@ def cheapest_assignment(
         No column twice in a row.
     count
         Number of columns.
+    slack
+        How much the sum may be above the least for each row, which takes less time.
 
     Returns
     -------
@@ -70,4 +76,5 @@ def cheapest_assignment(
         columns,
         costs,
         count,
+        slack,
     )

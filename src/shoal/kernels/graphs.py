@@ -318,6 +318,19 @@ class Refinement(Reassignable):
         self._refinement = _native.Refinement(codes, attributes, graph, key, given(owners))
         super().__init__(self._refinement, graph.shape)
 
+    def reassign(self, times: int, temperature: float = 0.0, most: int = 1) -> int:
+        """Let all rows give away records and reassign these at the least cost; return the number of moves.
+
+        Parameters
+        ----------
+        times, temperature
+            As for every graph.
+        most
+            The maximum number of records that a row gives away together, at most half of its own. Half of the
+            times, all rows give away a single one, and otherwise the same number of similar ones.
+        """
+        return self._refinement.reassign(times, temperature, most)
+
     def exchange(self, foresight: float = 0.0, looks: int = LOOKS) -> int:
         """Let each row try to exchange each of its records with another row; return the number of exchanges.
 

@@ -152,22 +152,18 @@ def sizes_by_pieces(k: int) -> list[int]:
     """Return numbers of records from 1 to k at which rows that take in whole rows are refined.
 
     Each is larger than the one before by one of `PIECES`. First come these numbers themselves, then equal
-    steps and what is left over: at the end if rows are small, otherwise before the steps. With k = 10: 1, 2,
-    3, 6, 9, 10. With k = 25: 1, 2, 3, 6, 12, 13, 19, 25.
+    steps, then what is left over. With k = 10: 1, 2, 3, 6, 9, 10. With k = 25: 1, 2, 3, 6, 12, 18, 24, 25.
     """
     sizes = [piece for piece in PIECES if piece <= k]
     step = max((piece for piece in PIECES if 3 * piece <= 2 * sizes[-1]), default=1)
     rest = (k - sizes[-1]) % step
-    small = sizes[-1] < PIECES[-1]
-    if small:
-        sizes.extend(range(sizes[-1] + step, k - rest + 1, step))
+    while sizes[-1] < k - rest:
+        wide = sizes[-1] >= WIDE and (k - rest - sizes[-1]) % PIECES[-1] == 0
+        sizes.append(sizes[-1] + (PIECES[-1] if wide else step))
     for piece in reversed(PIECES):
         while rest >= piece:
             sizes.append(sizes[-1] + piece)
             rest -= piece
-    while sizes[-1] < k:
-        wide = sizes[-1] >= WIDE and (k - sizes[-1]) % PIECES[-1] == 0
-        sizes.append(sizes[-1] + (PIECES[-1] if wide else step))
     return sizes
 
 

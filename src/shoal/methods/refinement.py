@@ -18,6 +18,9 @@ MOST_SWEEPS = 13
 PER_CUT = 5
 """Number of reassignments before the rows are cut into other parts."""
 
+COOLED = 0.95
+"""The share of the last reassignments in which costs have noise."""
+
 
 @dataclass(frozen=True)
 class Exchanges:
@@ -45,8 +48,10 @@ class Exchanges:
         The foresight of each sweep of exchanges over rows that were made from halves and will be halves
         themselves.
     heat
-        Random noise in costs when the last reassignments begin, as a share of the cost of a row; less if
-        there are too few of them for rows of many records to settle again.
+        Random noise in costs when the last reassignments begin, as a share of what a row costs for each of
+        its records; less if there are too few of them for rows of many records to settle again.
+    together
+        The maximum number of records that each row gives away at once in the last reassignments.
     """
 
     growing: tuple[float, ...]
@@ -58,7 +63,8 @@ class Exchanges:
     pieces: bool = False
     halved: int = 0
     between: tuple[float, ...] = ()
-    heat: float = 0.06
+    heat: float = 0.6
+    together: int = 1
 
 
 BALANCED = Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0)
@@ -139,11 +145,11 @@ class Refiner:
         if refinement.cost < least:
             least, best = refinement.cost, refinement.graph
         settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
-        heat = self._effort.heat * settling**2 * refinement.cost / len(graph)
+        heat = self._effort.heat * settling * refinement.cost / graph.size
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
             progress("reassigning records", share)
-            refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
+            refinement.reassign(PER_CUT, heat * max(0.0, 1 - share / COOLED), self._effort.together)
         if self._effort.last:
             progress("reassigning records", 1.0)
         return refinement.graph if refinement.cost < least else best
