@@ -2,7 +2,7 @@
 
 It looks for gaps in the tests, not for faults of Shoal, so ``make soak`` runs it only by its name. A mutant
 that survives is printed; it gets a test, or a line in ``equivalent_mutants.toml`` that says why no test
-could tell it.
+could tell it. All verdicts are written to ``build/mutants.tsv``, with what was changed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ast
 import functools
 import importlib
 import itertools
+import os
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ from tests_of_modules import OWN
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
 PACKAGE = ROOT / "src/shoal"
+VERDICTS = ROOT / "build/mutants.tsv"
+"""One line for each mutant: when, verdict, processor time, module, line, text before and after."""
 SECONDS = 600
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
 QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
@@ -71,6 +75,14 @@ class Mutant:
         return f"{self.module}: {self.before} -> {self.after}"
 
 
+ENDS = {
+    mutant_process.NOT_APPLIED: "not applied",
+    mutant_process.TOO_SLOW: "killed: too slow",
+    mutant_process.KILLED: "killed",
+    mutant_process.SURVIVED: "survives",
+}
+
+
 def case(draw: Draw, folder: Path) -> str:
     """Change a module in a copy of this process, and run the tests that know it there."""
     del folder
@@ -78,17 +90,30 @@ def case(draw: Draw, folder: Path) -> str:
     mutant = drawn_mutant(draw)
     if mutant.name in equivalent():
         return "equivalent"
+    verdict = verdict_of(mutant)
+    CAMPAIGN.counts["mutants"] += 1
+    if verdict == "survives":
+        raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
+    return verdict
+
+
+def verdict_of(mutant: Mutant) -> str:
+    """Return whether a mutant is killed or survives, and write it down."""
+    began = sum(os.times()[2:4])
     code = mutant_process.tried(
         ROOT / "src/shoal" / mutant.module, mutant.tree, functools.partial(judged, mutant.module), SECONDS
     )
-    CAMPAIGN.counts["mutants"] += 1
-    if code == mutant_process.NOT_APPLIED:
-        return "not applied"
-    if code == mutant_process.TOO_SLOW:
-        return "killed: too slow"
-    if code == mutant_process.KILLED:
-        return "killed"
-    raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
+    verdict = ENDS[code]
+    write_down(verdict, sum(os.times()[2:4]) - began, mutant.module, mutant.line, mutant.before, mutant.after)
+    return verdict
+
+
+def write_down(verdict: str, seconds: float, module: str, line: int, before: str, after: str) -> None:
+    """Add a mutant to the list of all that were judged."""
+    VERDICTS.parent.mkdir(exist_ok=True)
+    words = (time.strftime("%F %T"), verdict, f"{seconds:.1f}", module, str(line), before, after)
+    with VERDICTS.open("a", encoding="utf-8") as file:
+        file.write("\t".join(words) + "\n")
 
 
 @functools.cache
