@@ -36,8 +36,8 @@ SECONDS = 600
 QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
 """Tests of everything; they come last."""
 COUNTED = "read_once"
-"""A part of the names of tests that count calls of Shoal. They take ten times as long as all other common tests,
-so only changes of the room that they are about have to pass them."""
+"""A part of the names of tests that count calls. They take ten times as long as all other common tests, so
+only changes of the room that they are about have to pass them."""
 LOADED = (
     *("pandas", "pyarrow", "pytest", "hypothesis.extra.numpy", "selenium.webdriver", "websocket", "rich"),
     *("shoal.engines.on_disk", "shoal.report", "shoal.cli.app", "shoal.web.server", "scipy.optimize"),

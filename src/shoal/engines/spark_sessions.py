@@ -277,7 +277,7 @@ def prepared(session: SparkSession) -> Iterator[None]:
         session.conf.set("spark.sql.session.timeZone", "UTC")
         try:
             with warnings.catch_warnings():
-                # With Arrow, Spark checks the version of pandas and warns of new ones; pandas is not used here.
+                # With Arrow, Spark checks the version of pandas and warns of new ones, though it is not used.
                 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
                 yield
         finally:
