@@ -168,7 +168,7 @@ def judged(module: str) -> int:
 
 def drawn_mutant(draw: Draw) -> Mutant:
     """Draw a module, in proportion to the places to change, and one of them."""
-    counts = {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
+    counts = numbers_of_places()
     module = draw.choices(list(counts), list(counts.values()))[0]
     tree = ast.parse(sources()[module])
     before = ast.unparse(tree).split("\n")
@@ -198,6 +198,12 @@ def sources() -> dict[str, str]:
     """Return the text of each module that can be changed."""
     files = [file for room in ROOMS for file in sorted((PACKAGE / room).glob("*.py"))]
     return {str(file.relative_to(PACKAGE)): file.read_text(encoding="utf-8") for file in files}
+
+
+@functools.cache
+def numbers_of_places() -> dict[str, int]:
+    """Return in how many places each module can be changed."""
+    return {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
