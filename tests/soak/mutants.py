@@ -129,10 +129,18 @@ def write_down(verdict: str, seconds: float, module: str, line: int, before: str
 
 @functools.cache
 def prepare() -> None:
-    """Load all that tests need, once, and see that the unchanged code passes common ones."""
+    """Load all that tests need, once, and see that the unchanged code passes common ones.
+
+    Raises
+    ------
+    Finding
+        If it does not, or loading it has used Polars.
+    """
     rooms = [f"shoal.{room}.{file.stem}" for room in ROOMS for file in (PACKAGE / room).glob("[a-z]*.py")]
     for name in (*rooms, *LOADED):
         importlib.import_module(name)
+    if "polars-0" in mutant_process.threads():
+        raise Finding("Polars has started its threads, for which copies of this process would wait for ever")
     require_tests("auditing/auditor.py")
 
 
