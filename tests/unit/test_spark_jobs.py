@@ -121,3 +121,20 @@ def test_a_signal_that_its_handler_ignores_leaves_the_connection_open() -> None:
         signal.signal(signal.SIGTERM, before)
     assert came == [signal.SIGTERM]
     assert connection.open
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(EOFError(), 0), (ConnectionResetError(), 0), (ValueError(), 1)]
+)
+def test_the_server_of_spark_shows_no_traceback_if_java_has_gone(error: Exception, shown: int) -> None:
+    """Found by signals 5002: TERM to all processes ended Java first, and Spark showed an EOFError."""
+    told: list[object] = []
+    server: Any = SimpleNamespace(handle_error=lambda *request: told.append(request))
+    context = SimpleNamespace(_accumulatorServer=server)
+    session: Any = SimpleNamespace(sparkContext=context)
+    spark_sessions._quiet_without_java(session)
+    try:
+        raise error
+    except Exception:
+        server.handle_error(None, None)
+    assert len(told) == shown

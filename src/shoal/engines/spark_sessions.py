@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.base.distribution import install_command
 from shoal.engines.workers import PARALLEL, failure
@@ -92,6 +92,7 @@ def spark_session(
             raise InputError(
                 f"Spark did not start: {' '.join([str(error), *last])}", reason=Reason.SPARK
             ) from error
+        _quiet_without_java(session)
         with interruptible(session):
             try:
                 yield session
@@ -216,6 +217,18 @@ def _forget_answer(session: SparkSession) -> None:
     connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
     if connection is not None:
         connection.close()
+
+
+def _quiet_without_java(session: SparkSession) -> None:
+    """Let the server that Spark has in this process show no traceback if Java has gone, as after Ctrl-C."""
+    server: Any = session.sparkContext._accumulatorServer
+    shown = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            shown(request, address)
+
+    server.handle_error = handle_error
 
 
 _Handlers = Mapping[int, Callable[[int, FrameType | None], object] | int | None]
