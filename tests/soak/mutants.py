@@ -33,7 +33,10 @@ VERDICTS = ROOT / "build/mutants.tsv"
 """One line for each mutant: when, verdict, processor time, module, line, text before and after."""
 SECONDS = 600
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
-QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
+QUICK = (
+    *("unit/test_edges_of_audits.py", "unit/test_audit.py", "unit/test_adversarial_releases.py"),
+    "unit/test_release.py",
+)
 """Tests of everything; they come last."""
 COUNTED = "read_once"
 """A part of the names of tests that count calls. They take ten times as long as all other common tests, so
