@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal import InputError, Patterned, Schema
-from shoal.auditing.carried import identifying
+from shoal.auditing.carried import Carried, identifying
 from shoal.auditing.classes import Classes
 from shoal.auditing.limits import too_many_left_out
 from shoal.auditing.proximity import Proximity
@@ -66,3 +66,15 @@ def test_how_many_values_of_their_own_could_identify(
 def test_without_crowds_none_is_breached() -> None:
     nothing = Proximity("income", 5.0, 0.8, np.empty(0), np.empty(0, dtype=np.int64))
     assert (nothing.vulnerability, nothing.mean, nothing.risk) == (0.0, 0.0, 0.0)
+
+
+def test_a_column_that_could_identify_as_data_and_in_words() -> None:
+    plain = {"column": "x", "own_values": 0.999, "repeats": ["identifier 'a'"], "gives_away": []}
+    found = Carried("x", 0.999, ("identifier 'a'",))
+    assert found.as_dict() == plain
+    assert found.warning.endswith(
+        "it repeats the identifier 'a', and 99% of the rows have a value of their own"
+    )
+    named = Carried("x", 1, looks="its name says so")
+    assert named.as_dict()["looks"] == "its name says so"
+    assert named.warning.endswith(": its name says so, and every row has a value of its own")
