@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import InputError, Patterned, Schema
+from shoal import InputError, KAnonymity, Patterned, Schema
 from shoal.auditing.carried import Carried, identifying
 from shoal.auditing.classes import Classes
 from shoal.auditing.limits import too_many_left_out
+from shoal.auditing.persons import Persons
 from shoal.auditing.proximity import Proximity
 
 
@@ -78,3 +79,34 @@ def test_a_column_that_could_identify_as_data_and_in_words() -> None:
     named = Carried("x", 1, looks="its name says so")
     assert named.as_dict()["looks"] == "its name says so"
     assert named.warning.endswith(": its name says so, and every row has a value of its own")
+
+
+def test_a_key_names_each_record_once() -> None:
+    original = pl.DataFrame({"age": [30, 40], "illness": ["a", "b"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["illness"])
+    released = pl.DataFrame({"age": ["30..40", "30..40"], "illness": ["b", "a"]})
+    assert shoal.audit(original, released, schema, KAnonymity(k=2), key=[1, 0]).holds
+    with pytest.raises(InputError, match="two released rows to the same record"):
+        shoal.audit(original, released, schema, KAnonymity(k=2), key=[1, 1])
+
+
+def test_levels_of_classes_are_told_only_if_there_are_classes() -> None:
+    original = pl.DataFrame({"age": [30, 30, 40, 40], "illness": ["a", "b", "a", "b"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["illness"])
+    alone = original.with_columns(age=pl.Series(["30", "30..40", "40", "40..50"]))
+    told = [
+        "illness in each class" in dict(shoal.audit(original, each, schema).facts())
+        for each in (original, alone)
+    ]
+    assert told == [True, False]
+
+
+def test_one_table_with_a_record_for_each_person_is_enough_to_say_so() -> None:
+    one = np.ones(1, dtype=np.int64)
+    parts = [
+        Persons(one, one, one, one, one, np.ones(1), np.ones(1), np.array([number]), one_each=number == 0)
+        for number in range(2)
+    ]
+    merged = Persons.merge(parts)
+    assert merged is not None
+    assert merged.one_each

@@ -58,6 +58,7 @@ def test_the_same_release_again_holds() -> None:
     assert found.holds
     assert [each.links.whole_rows for each in found.linkages] == [True]
     assert found.k == 3
+    assert found.best_guess == pytest.approx(1 / 3)
     found.require()
     assert "at least 3 rows" in found._repr_html_()
 
@@ -253,3 +254,10 @@ def test_rows_were_not_kept_if_a_common_record_has_no_row_in_common() -> None:
     ]
     found = shoal.joint_audit(two, releases[1], schema(), KAnonymity(k=2), earlier=[(one, releases[0])])
     assert [each.links.whole_rows for each in found.linkages] == [False]
+
+
+def test_figures_if_no_row_covers_anybody() -> None:
+    everyone = table(*PEOPLE)
+    nowhere = everyone.select(pl.lit("gustown").alias("town"), "diagnosis")
+    found = shoal.joint_audit(everyone, nowhere, schema(), KAnonymity(k=3), earlier=[(everyone, nowhere)])
+    assert found.as_dict()["linkages"][0]["rows_alone"] == 0
