@@ -110,3 +110,17 @@ def test_one_table_with_a_record_for_each_person_is_enough_to_say_so() -> None:
     merged = Persons.merge(parts)
     assert merged is not None
     assert merged.one_each
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.5, False), (float("nan"), True)])
+def test_facts_name_what_cannot_be_seen_without_the_key(share: float, told: bool) -> None:
+    one = np.ones(1, dtype=np.int64)
+    found = Persons(one, one, one, one, one, np.array([share]), np.ones(1))
+    assert ("not visible without the key" in dict(found.facts())) is told
+
+
+def test_an_audit_without_a_model_counts_sensitive_values_around_records() -> None:
+    original = pl.DataFrame({"age": [30, 30, 40, 40], "illness": ["a", "b", "a", "b"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["illness"])
+    found = shoal.audit(original, original, schema)
+    assert [each.p for each in (*found.diversity_around, *found.diversity_consistent)] == [2, 2]
