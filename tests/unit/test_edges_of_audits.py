@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,3 +127,13 @@ def test_an_audit_without_a_model_counts_sensitive_values_around_records() -> No
     schema = Schema.infer(original, quasi=["age"], sensitive=["illness"])
     found = shoal.audit(original, original, schema)
     assert [each.p for each in (*found.diversity_around, *found.diversity_consistent)] == [2, 2]
+
+
+@pytest.mark.parametrize(("least", "highest"), [(None, 0.5), (Fraction(1, 4), 0.5), (Fraction(3, 4), 0.75)])
+def test_the_highest_risk_is_at_least_the_chance_of_the_best_guess(
+    least: Fraction | None, highest: float
+) -> None:
+    original = pl.DataFrame({"age": [30, 30, 40, 40]})
+    found = shoal.audit(original, original, Schema.infer(original, quasi=["age"]))
+    chance: Any = SimpleNamespace(least=least)
+    assert replace(found, chance=chance).highest_risk == highest
