@@ -1,11 +1,13 @@
 """Publish a table so that an attacker cannot narrow any record down to fewer than k rows."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
-
+TYPE_CHECKING = False  # that of `typing` takes longer than all of this
 if TYPE_CHECKING:
+    import typing
+
     from shoal.attacking import AttackResult, Attacks, attack
     from shoal.auditing import Audit, JointAudit, audit, joint_audit
     from shoal.engines.again import anonymize_again, anonymize_new
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
     from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
+    from shoal.errors import (
+        InfeasibleError,
+        InputError,
+        InternalError,
+        PromiseError,
+        ShoalError,
+        ShoalWarning,
+    )
     from shoal.files.reading import read_table
     from shoal.kinds.hierarchy import Hierarchy
     from shoal.kinds.hierarchy_rules import Intervals, Prefixes
@@ -125,6 +135,9 @@ _LATE = {
     "engines.scanning": ("Scan", "scan"),
     "engines.spark": ("SparkRelease", "anonymize_spark"),
     "engines.spark_sessions": ("spark_session",),
+    "errors": (
+        *("InfeasibleError", "InputError", "InternalError", "PromiseError", "ShoalError", "ShoalWarning"),
+    ),
     "files.reading": ("read_table",),
     "kinds.hierarchy": ("Hierarchy",),
     "kinds.hierarchy_rules": ("Intervals", "Prefixes"),
@@ -144,11 +157,11 @@ _LATE = {
 """Names that are loaded on first use, by module: importing Shoal takes little time, and a command can handle
 signals before it loads large libraries."""
 
-_ROOMS = ("base", "files", "kernels", "kinds", "models", "schema")
+_ROOMS = ("base", "errors", "files", "kernels", "kinds", "models", "schema")
 """Modules that need no import of their own."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name == "__version__":
         return import_module("shoal.base.distribution").version()
     for module, names in _LATE.items():

@@ -251,6 +251,26 @@ def test_a_part_that_is_refused_does_not_hide_the_rest() -> None:
     assert_distribution(found.link, [1 / 3] * 3)
 
 
+@pytest.mark.parametrize(("spread", "refused"), [(0.0, 0), (0.43, 0), (0.45, 1)])
+def test_a_record_for_which_chains_differ_is_refused(
+    monkeypatch: pytest.MonkeyPatch, spread: float, refused: int
+) -> None:
+    """Chains that never moved a record agree about it; 0.44 is the variance at which R-hat is 1.2."""
+    sampling: Any = sys.modules[links_of.__module__]
+    variances = sampling._Sampling._variances
+
+    def changed(self: Any) -> Any:
+        record, of_draw, of_chains = variances(self)
+        if len(record):
+            of_draw[0] = 0.25 * (spread > 0)
+            of_chains[0] = 0.25 * spread
+        return record, of_draw, of_chains
+
+    monkeypatch.setattr(sampling._Sampling, "_variances", changed)
+    found = whole(ring(60))
+    assert (found.sampled, found.refused) == (60 - refused, refused)
+
+
 def test_components_that_there_is_no_memory_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = np.zeros((100, 100), dtype=bool)
     edges[:40, :40] = ring(40)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import resource
@@ -100,11 +101,14 @@ def ledger(path: Path) -> object:
     """Read a ledger, and who of two persons is in none of its releases."""
     found = shoal.Ledger.read(path)
     found.require_named([each["sha256"] for each in found.releases])
-    return found.unpublished(PERSONS, PERSONS_SCHEMA)
+    return found.unpublished(*persons())
 
 
-PERSONS = pl.DataFrame({"age": [30, 40], "name": ["a", "b"]})
-PERSONS_SCHEMA = shoal.Schema.infer(PERSONS, quasi=["age"], person="name")
+@functools.cache
+def persons() -> tuple[pl.DataFrame, shoal.Schema]:
+    """Return a table of two persons, and its schema."""
+    table = pl.DataFrame({"age": [30, 40], "name": ["a", "b"]})
+    return table, shoal.Schema.infer(table, quasi=["age"], person="name")
 
 
 def project(path: Path) -> object:

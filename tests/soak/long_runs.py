@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 
 import worlds
+from allocators import Held, held
 from drawing import Draw
 from soaking import Campaign, Finding
 
@@ -27,30 +26,18 @@ AT_LEAST, LOOKS = 10_000, 5
 def case(draw: Draw, folder: Path) -> str:
     """Judge the same worlds twice, and compare what the process holds after each time."""
     seeds = [draw.random() for _ in range(RELEASES // 2)]
-    held = []
+    looks = []
     for turn in range(2):
         for place, seed in enumerate(seeds):
             inside = folder / f"{turn} {place}"
             inside.mkdir()
             worlds.case(Draw(seed), inside)
-        gc.collect()
-        held.append(holdings())
-    (files, threads, folders, memory), after = held
-    if after[:3] != (files, threads, folders):
-        raise Finding(f"open files, threads and temporary folders: {held}")
-    if after[3] - memory > GROWTH:
-        raise Finding(f"memory grew by {(after[3] - memory) / 2**20:.0f} MiB")
+        looks.append((held(), folders()))
+    compare(*looks)
+    (before, others), (after, left) = looks
+    if (after.files, after.threads, left) != (before.files, before.threads, others):
+        raise Finding(f"open files, threads and temporary folders: {looks}")
     return f"{RELEASES} worlds"
-
-
-def holdings() -> tuple[int, int, frozenset[str], int]:
-    """Return the number of open files and threads, Shoal's temporary folders, and the memory in bytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    ours = frozenset(
-        each for each in os.listdir(tempfile.gettempdir()) if "shoal" in each and "soak" not in each
-    )
-    opened = len(os.listdir("/proc/self/fd"))
-    return opened, threading.active_count(), ours, pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def many(draw: Draw, folder: Path) -> str:
@@ -61,18 +48,39 @@ def many(draw: Draw, folder: Path) -> str:
     Finding
         If there are more open files, threads or temporary folders, or memory has grown.
     """
-    held = []
+    looks = []
     for place in range(AT_LEAST):
         while not released(draw, folder / str(place)):
             pass
         if (place + 1) % (AT_LEAST // LOOKS) == 0:
-            gc.collect()
-            held.append(holdings())
-    (files, threads, folders, memory), after = held[0], held[-1]
-    told = [f"{each[3] >> 20} MiB, {each[0]} files, {each[1]} threads" for each in held]
-    if after[0] > files or after[1] > threads or after[2] - folders or after[3] - memory > GROWTH:
-        raise Finding(f"{told}, folders {sorted(after[2] - folders)}")
-    return f"{AT_LEAST} releases: {told}"
+            looks.append((held(), folders()))
+    compare(looks[0], looks[-1])
+    told = "\n".join(
+        f"after {(turn + 1) * AT_LEAST // LOOKS:,}: {each}" for turn, (each, _) in enumerate(looks)
+    )
+    return f"{AT_LEAST:,} releases\n{told}"
+
+
+def compare(first: tuple[Held, frozenset[str]], last: tuple[Held, frozenset[str]]) -> None:
+    """Compare what a process holds at two moments.
+
+    Raises
+    ------
+    Finding
+        If there are more open files, threads or temporary folders, or memory has grown, with or without what
+        its allocators keep unused.
+    """
+    (before, others), (after, left) = first, last
+    if after.files > before.files or after.threads > before.threads or left - others:
+        raise Finding(f"{before}; {after}; folders {sorted(left - others)}")
+    if after.memory - before.memory > GROWTH or after.before - before.before > GROWTH:
+        raise Finding(f"memory grew: {before}; {after}")
+
+
+def folders() -> frozenset[str]:
+    """Return Shoal's temporary folders."""
+    names = os.listdir(tempfile.gettempdir())
+    return frozenset(each for each in names if "shoal" in each and "soak" not in each)
 
 
 def released(draw: Draw, folder: Path) -> bool:

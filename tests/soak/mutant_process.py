@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
 
-KILLED, SURVIVED, NOT_APPLIED, TOO_SLOW = 1, 0, 77, 78
+SURVIVED, KILLED, KILLED_BY_TESTS, NOT_APPLIED, TOO_SLOW = 0, 1, 2, 77, 78
 WAITING = 20
 """How many seconds may pass for each second of processor time; more of them mean that nothing happens."""
 
 
-def tried(file: Path, tree: ast.Module, judge: Callable[[], bool], seconds: float) -> int:
-    """Return how the judgement of a changed module ended: killed, too slow, or survived.
+def tried(file: Path, tree: ast.Module, judge: Callable[[], int], seconds: float) -> int:
+    """Return how the judgement of a changed module ended: killed and by what, too slow, or survived.
 
     Parameters
     ----------
     file, tree
         The module, and its changed code. Only bodies of functions may differ.
     judge
-        Called in the other process; returns whether all tests pass.
+        Called in the other process; returns one of `SURVIVED`, `KILLED` and `KILLED_BY_TESTS`.
     seconds
         How much processor time it may take: on a busy machine, that is far less than the time by the clock.
     """
@@ -36,21 +36,25 @@ def tried(file: Path, tree: ast.Module, judge: Callable[[], bool], seconds: floa
         _quiet()
         try:
             applied = apply(compile(tree, str(file), "exec", dont_inherit=True), file)
-            os._exit((SURVIVED if judge() else KILLED) if applied else NOT_APPLIED)
+            os._exit(judge() if applied else NOT_APPLIED)
         except BaseException:  # whatever it is, the change was noticed
-            os._exit(KILLED)
+            os._exit(KILLED_BY_TESTS)
     end = time.monotonic() + WAITING * seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-            return (
-                TOO_SLOW if code == -signal.SIGXCPU else code if code in (SURVIVED, NOT_APPLIED) else KILLED
-            )
+            ended = (SURVIVED, KILLED, NOT_APPLIED)
+            return TOO_SLOW if code == -signal.SIGXCPU else code if code in ended else KILLED_BY_TESTS
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return TOO_SLOW
+
+
+def threads() -> list[str]:
+    """Return the names of the threads of this process; none where that is not told."""
+    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]
 
 
 def limit_time(seconds: float) -> None:

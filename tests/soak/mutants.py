@@ -2,7 +2,7 @@
 
 It looks for gaps in the tests, not for faults of Shoal, so ``make soak`` runs it only by its name. A mutant
 that survives is printed; it gets a test, or a line in ``equivalent_mutants.toml`` that says why no test
-could tell it.
+could tell it. All verdicts are written to ``build/mutants.tsv``, with what was changed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ast
 import functools
 import importlib
 import itertools
+import os
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,10 +29,23 @@ from tests_of_modules import OWN
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
 PACKAGE = ROOT / "src/shoal"
+VERDICTS = ROOT / "build/mutants.tsv"
+"""One line for each mutant: when, verdict, processor time, module, line, text before and after."""
 SECONDS = 600
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
-QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
-"""Tests of everything that take a few seconds; they come last."""
+QUICK = (
+    *("unit/test_edges_of_audits.py", "unit/test_audit.py", "unit/test_adversarial_releases.py"),
+    "unit/test_release.py",
+)
+"""Tests of everything; they come last."""
+COUNTED = "read_once"
+"""A part of the names of tests that count calls. They take ten times as long as all other common tests, so
+only changes of the room that they are about have to pass them."""
+LOADED = (
+    *("pandas", "pyarrow", "pytest", "hypothesis.extra.numpy", "selenium.webdriver", "websocket", "rich"),
+    *("shoal.engines.on_disk", "shoal.report", "shoal.cli.app", "shoal.web.server", "scipy.optimize"),
+)
+"""What tests load, beside the rooms: each copy of the process has it already."""
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -71,6 +86,15 @@ class Mutant:
         return f"{self.module}: {self.before} -> {self.after}"
 
 
+ENDS = {
+    mutant_process.NOT_APPLIED: "not applied",
+    mutant_process.TOO_SLOW: "killed: too slow",
+    mutant_process.KILLED: "killed",
+    mutant_process.KILLED_BY_TESTS: "killed by tests",
+    mutant_process.SURVIVED: "survives",
+}
+
+
 def case(draw: Draw, folder: Path) -> str:
     """Change a module in a copy of this process, and run the tests that know it there."""
     del folder
@@ -78,51 +102,84 @@ def case(draw: Draw, folder: Path) -> str:
     mutant = drawn_mutant(draw)
     if mutant.name in equivalent():
         return "equivalent"
+    verdict = verdict_of(mutant)
+    CAMPAIGN.counts["mutants"] += 1
+    if verdict == "survives":
+        raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
+    return verdict
+
+
+def verdict_of(mutant: Mutant) -> str:
+    """Return whether a mutant is killed or survives, and write it down."""
+    began = sum(os.times()[2:4])
     code = mutant_process.tried(
         ROOT / "src/shoal" / mutant.module, mutant.tree, functools.partial(judged, mutant.module), SECONDS
     )
-    CAMPAIGN.counts["mutants"] += 1
-    if code == mutant_process.NOT_APPLIED:
-        return "not applied"
-    if code == mutant_process.TOO_SLOW:
-        return "killed: too slow"
-    if code == mutant_process.KILLED:
-        return "killed"
-    raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
+    verdict = ENDS[code]
+    if code == mutant_process.KILLED_BY_TESTS:
+        require_tests(mutant.module)
+    write_down(verdict, sum(os.times()[2:4]) - began, mutant.module, mutant.line, mutant.before, mutant.after)
+    return verdict
+
+
+def write_down(verdict: str, seconds: float, module: str, line: int, before: str, after: str) -> None:
+    """Add a mutant to the list of all that were judged."""
+    VERDICTS.parent.mkdir(exist_ok=True)
+    words = (time.strftime("%F %T"), verdict, f"{seconds:.1f}", module, str(line), before, after)
+    with VERDICTS.open("a", encoding="utf-8") as file:
+        file.write("\t".join(words) + "\n")
 
 
 @functools.cache
 def prepare() -> None:
-    """Load all that tests need, once.
+    """Load all that tests need, once, and see that the unchanged code passes common ones.
 
     Raises
     ------
     Finding
-        If tests fail without a change.
+        If it does not, or loading it has used Polars.
     """
-    packages = [f"shoal.{room}.{file.stem}" for room in ROOMS for file in (PACKAGE / room).glob("[a-z]*.py")]
-    for name in [*packages, "shoal.engines.on_disk", "shoal.report", "pandas", "pyarrow", "pytest"]:
+    rooms = [f"shoal.{room}.{file.stem}" for room in ROOMS for file in (PACKAGE / room).glob("[a-z]*.py")]
+    for name in (*rooms, *LOADED):
         importlib.import_module(name)
-    same = PACKAGE / "auditing/auditor.py"
-    unchanged = ast.parse(same.read_text(encoding="utf-8"))
-    if mutant_process.tried(same, unchanged, functools.partial(judged, *sources()), 10 * SECONDS):
-        raise Finding("tests fail without a change")
+    if "polars-0" in mutant_process.threads():
+        raise Finding("Polars has started its threads, for which copies of this process would wait for ever")
+    require_tests("auditing/auditor.py")
 
 
-def judged(*modules: str) -> bool:
-    """Return whether nothing is noticed: by random cases, then by tests of the modules."""
+@functools.cache
+def require_tests(module: str) -> None:
+    """Check that the unchanged code passes all that judges changes of a module.
+
+    Raises
+    ------
+    Finding
+        If it does not.
+    """
+    file = PACKAGE / module
+    unchanged = ast.parse(file.read_text(encoding="utf-8"))
+    if mutant_process.tried(file, unchanged, functools.partial(judged, module), 10 * SECONDS):
+        raise Finding(f"tests of {module} fail without a change")
+
+
+def judged(module: str) -> int:
+    """Return whether a change of a module is noticed: by random cases, then by the tests of the module."""
     for campaign, cases in ((forged.CAMPAIGN, 15), (worlds.CAMPAIGN, 30)):
         if soak(campaign, cases=cases).findings:
-            return False
+            return mutant_process.KILLED
     words = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--no-header"]
     words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # campaigns have loaded plugins already
-    files = [str(ROOT / "tests" / each) for each in tests_of(*modules)]
-    return pytest.main([*words, "--hypothesis-profile=few", *files]) == 0
+    if not module.startswith("release/"):
+        words += ["-k", f"not {COUNTED}"]
+    files = [str(ROOT / "tests" / each) for each in tests_of(module)]
+    if pytest.main([*words, "--hypothesis-profile=few", *files]):
+        return mutant_process.KILLED_BY_TESTS
+    return mutant_process.SURVIVED
 
 
 def drawn_mutant(draw: Draw) -> Mutant:
     """Draw a module, in proportion to the places to change, and one of them."""
-    counts = {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
+    counts = numbers_of_places()
     module = draw.choices(list(counts), list(counts.values()))[0]
     tree = ast.parse(sources()[module])
     before = ast.unparse(tree).split("\n")
@@ -152,6 +209,12 @@ def sources() -> dict[str, str]:
     """Return the text of each module that can be changed."""
     files = [file for room in ROOMS for file in sorted((PACKAGE / room).glob("*.py"))]
     return {str(file.relative_to(PACKAGE)): file.read_text(encoding="utf-8") for file in files}
+
+
+@functools.cache
+def numbers_of_places() -> dict[str, int]:
+    """Return in how many places each module can be changed."""
+    return {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -226,9 +289,9 @@ def _rename(function: ast.expr) -> None:
         function.attr = CALLS[function.attr]
 
 
-def tests_of(*modules: str) -> list[str]:
-    """Return the tests that must notice a change in one of some modules."""
-    own = [f"{each}.py" for module in modules for each in OWN.get(module.removesuffix(".py"), ())]
+def tests_of(module: str) -> list[str]:
+    """Return the tests that must notice a change in a module."""
+    own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
     return list(dict.fromkeys([*own, *QUICK]))
 
 

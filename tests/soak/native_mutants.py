@@ -18,7 +18,7 @@ from pathlib import Path
 
 from drawing import Draw
 from mutant_process import WAITING, limit_time
-from mutants import equivalent
+from mutants import equivalent, write_down
 from soaking import Campaign, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +55,7 @@ def case(draw: Draw, folder: Path) -> str:
     if name in equivalent():
         return "equivalent"
     sources[1].write_text("\n".join(lines), encoding="utf-8")
+    began = sum(os.times()[2:4])
     try:
         if _compiled():
             return "killed: not compiled"
@@ -62,9 +63,12 @@ def case(draw: Draw, folder: Path) -> str:
     finally:
         sources[1].write_bytes(sources[0].read_bytes())
     CAMPAIGN.counts["mutants"] += 1
-    if code:
-        return "killed: too slow" if code == -signal.SIGXCPU else "killed"
-    raise Finding(f"survives: line {line + 1} of {name!r}")
+    verdict = "killed: too slow" if code == -signal.SIGXCPU else "killed" if code else "survives"
+    seconds = sum(os.times()[2:4]) - began
+    write_down(verdict, seconds, f"native/{ROOM}/{file}", line + 1, before.strip(), lines[line].strip())
+    if verdict == "survives":
+        raise Finding(f"survives: line {line + 1} of {name!r}")
+    return verdict
 
 
 def changed(line: str, old: str, new: str) -> str:

@@ -19,8 +19,10 @@ from shoal.samples import hospital
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
 ENGINES = ("memory", "memory", "memory", "blocks", "blocks", "blocks", "page", "page", "spark")
-MOMENTS = {"memory": 6, "blocks": 6, "page": 6, "spark": 3}
-"""The number of runs in a case that get a signal, by engine."""
+ENGINE = os.environ.get("SHOAL_ENGINE")
+"""One of them for all cases, if it is set."""
+MOMENTS = int(os.environ.get("SHOAL_MOMENTS", "6"))
+"""The number of runs in a case that get a signal; with Spark, half as many."""
 SPARKS_OWN = ("blockmgr-", "spark-", "artifacts-", "hsperfdata", "liblz4", "libzstd", "snappy")
 """How names of temporary files begin that Spark and Java make themselves."""
 
@@ -29,7 +31,7 @@ def case(draw: Draw, folder: Path) -> str:
     """End runs of one engine, one after the other, and repeat the last one without a signal."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup, which runs would inherit
         signal.signal(signal.SIGHUP, lambda *_: None)
-    engine = draw.choice(ENGINES)
+    engine = ENGINE or draw.choice(ENGINES)
     if engine == "spark" and find_spec("pyspark") is None:
         return "no Spark"
     if engine == "page":
@@ -55,7 +57,8 @@ def runs(draw: Draw, folder: Path, engine: str) -> str:
     if draw.random() < 0.3:
         shutil.rmtree(folder / "out")  # there is no earlier release
     late, killed = 0, False
-    for _ in range(MOMENTS[engine]):
+    moments = MOMENTS // 2 if engine == "spark" else MOMENTS
+    for _ in range(moments):
         name = draw.choice(SIGNALS)
         before = faults.released(folder)
         everyone = draw.random() < 0.5
@@ -74,7 +77,7 @@ def runs(draw: Draw, folder: Path, engine: str) -> str:
         left += [each.name for each in (folder / "temporary").iterdir() if not each.name.startswith(own)]
     if left != ["out", "people.csv"]:
         raise Finding(f"{engine}: {left} are left")
-    return f"{engine}: {late} of {MOMENTS[engine]} came too late"
+    return f"{engine}: {late} of {moments} came too late"
 
 
 def ended(
@@ -125,7 +128,7 @@ def page(draw: Draw, folder: Path) -> str:
     tables.mkdir()
     temporary.mkdir()
     table = hospital(60, seed=1).write_csv().encode()
-    for _ in range(MOMENTS["page"]):
+    for _ in range(MOMENTS):
         sent = signal.Signals[draw.choice(SIGNALS)]
         # It sees itself that there is no traceback and, unless the server was killed, that nothing is left.
         with running(tables, temporary, signal_number=sent) as server:

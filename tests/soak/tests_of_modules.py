@@ -15,6 +15,7 @@ OWN: dict[str, list[str]] = {
         "attacks/test_lookalike_values",
         "attacks/test_times_of_day",
         "unit/test_types_of_frames",
+        "unit/test_columns_that_follow",
     ],
     "auditing/chance": ["property/test_chance_bound", "property/test_least_chance"],
     "auditing/classes": ["property/test_diversity", "property/test_principles", "property/test_risks"],

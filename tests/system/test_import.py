@@ -40,6 +40,16 @@ def test_import_alone_loads_no_package() -> None:
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+def test_a_command_loads_hardly_anything_before_it_handles_signals() -> None:
+    """Found by signals 7003: Ctrl-C while the errors of the package were loaded ended with a traceback."""
+    code = (
+        "import sys, shoal.cli; print(*(each for each in sys.modules if 'shoal' in each or each == 'typing'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {each for each in done.stdout.split() if "editable" not in each}
+    assert loaded == {"shoal", "shoal.cli"}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_modules_are_loaded_ends_a_command_quietly(tmp_path: Path, number: int) -> None:
     interrupted = (

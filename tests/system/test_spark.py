@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from decimal import Decimal
@@ -462,6 +463,22 @@ def test_the_command_brings_its_own_java(tmp_path: Path) -> None:
     schema = Schema.infer(text, quasi=["age", "town"], sensitive=["illness"], drop=["name"])
     assert schema.quasi[0].kind is Kind.NUMERIC
     assert shoal.audit(text, released(tmp_path / "out"), schema, Freeform(k=3)).holds
+
+
+def test_a_session_can_be_used_after_a_call_was_interrupted(session: Any) -> None:
+    """Java answers a second after the signal; the next call must not take that for its own answer."""
+    java = session.sparkContext._jvm.java.lang
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.start()
+    try:
+        with pytest.raises(SystemExit), opening.interruptible(session):
+            java.Thread.sleep(1_500)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGTERM, before)
+    assert java.Integer.parseInt("17") == 17
+    assert session.range(3).count() == 3
 
 
 def test_the_command_can_be_interrupted(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_the_same_release_again_holds() -> None:
     assert found.holds
     assert [each.links.whole_rows for each in found.linkages] == [True]
     assert found.k == 3
+    assert found.best_guess == pytest.approx(1 / 3)
     found.require()
     assert "at least 3 rows" in found._repr_html_()
 
@@ -231,3 +232,32 @@ def test_figures_if_one_record_is_in_the_earlier_release_only() -> None:
     assert told["rows_alone"] == 5  # Fay's six are not the least
     assert told["single_row"] == 1  # hers is the only one that is gone
     assert told["mean_rows_alone"] == 5.0
+
+
+def test_a_record_of_one_release_without_a_row_does_not_hide_that_rows_were_kept() -> None:
+    """Gus is new and no row covers him; all others have the same rows as before."""
+    everyone = table(*PEOPLE)
+    gus = pl.DataFrame({"name": ["gus"], "town": ["gustown"], "diagnosis": ["flu"]})
+    found = shoal.joint_audit(
+        pl.concat([everyone, gus]), FIRST, schema(), KAnonymity(k=3), earlier=[(everyone, FIRST)]
+    )
+    assert [each.links.whole_rows for each in found.linkages] == [True]
+
+
+def test_rows_were_not_kept_if_a_common_record_has_no_row_in_common() -> None:
+    """The only row that both releases have does not cover Ann, whom both have."""
+    one, two = table("ann", "eve"), table("ann", "fay")
+    common = ("evetown|faytown", "burn")
+    releases = [
+        pl.DataFrame([(town, "hepatitis"), common], schema=["town", "diagnosis"], orient="row")
+        for town in ("anntown", "anntown|bobtown")
+    ]
+    found = shoal.joint_audit(two, releases[1], schema(), KAnonymity(k=2), earlier=[(one, releases[0])])
+    assert [each.links.whole_rows for each in found.linkages] == [False]
+
+
+def test_figures_if_no_row_covers_anybody() -> None:
+    everyone = table(*PEOPLE)
+    nowhere = everyone.select(pl.lit("gustown").alias("town"), "diagnosis")
+    found = shoal.joint_audit(everyone, nowhere, schema(), KAnonymity(k=3), earlier=[(everyone, nowhere)])
+    assert found.as_dict()["linkages"][0]["rows_alone"] == 0

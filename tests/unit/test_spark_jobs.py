@@ -78,3 +78,63 @@ def test_a_signal_while_spark_starts_is_handled_as_soon_as_it_has_started() -> N
 
 def test_a_second_signal_does_not_wait_for_spark() -> None:
     assert started(signal.SIGINT, signal.SIGINT) == []
+
+
+class Connection:
+    """A connection to Java, on which an answer may be left."""
+
+    open = True
+
+    def close(self) -> None:
+        self.open = False
+
+
+def connected(connection: Connection) -> Any:
+    """Return a session that has one connection to Java."""
+    client = SimpleNamespace(get_thread_connection=lambda: connection)
+    return SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(_gateway_client=client)))
+
+
+def test_a_signal_that_interrupts_a_call_leaves_no_answer_for_the_next_one() -> None:
+    """Found by signals 6000: TERM ended with a KeyError of Spark's protocol, and the exit code of a bug."""
+    connection = Connection()
+
+    def wait_for_java() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:  # as Spark does when it leaves a call
+            raise KeyError("p")
+
+    with pytest.raises(KeyboardInterrupt), spark_sessions.interruptible(connected(connection)):
+        wait_for_java()
+    assert not connection.open
+
+
+def test_a_signal_that_its_handler_ignores_leaves_the_connection_open() -> None:
+    connection = Connection()
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+    try:
+        with spark_sessions.interruptible(connected(connection)):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert came == [signal.SIGTERM]
+    assert connection.open
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(EOFError(), 0), (ConnectionResetError(), 0), (ValueError(), 1)]
+)
+def test_the_server_of_spark_shows_no_traceback_if_java_has_gone(error: Exception, shown: int) -> None:
+    """Found by signals 5002: TERM to all processes ended Java first, and Spark showed an EOFError."""
+    told: list[object] = []
+    server: Any = SimpleNamespace(handle_error=lambda *request: told.append(request))
+    context = SimpleNamespace(_accumulatorServer=server)
+    session: Any = SimpleNamespace(sparkContext=context)
+    spark_sessions._quiet_without_java(session)
+    try:
+        raise error
+    except Exception:
+        server.handle_error(None, None)
+    assert len(told) == shown

@@ -1,9 +1,14 @@
 """The command line: one file for each command, and what they share."""
 
+from __future__ import annotations
+
 import os
 import signal
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # that of `typing` takes longer than all of this
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 
 def main() -> NoReturn:

@@ -10,13 +10,13 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.base.distribution import install_command
 from shoal.engines.workers import PARALLEL, failure
@@ -92,10 +92,12 @@ def spark_session(
             raise InputError(
                 f"Spark did not start: {' '.join([str(error), *last])}", reason=Reason.SPARK
             ) from error
-        try:
-            yield session
-        finally:
-            session.stop()
+        _quiet_without_java(session)
+        with interruptible(session):
+            try:
+                yield session
+            finally:
+                session.stop()
 
 
 def _configured() -> bool:
@@ -169,19 +171,83 @@ def _own_signals() -> Iterator[None]:
         if len(came) > 1 and callable(handler):
             handler(number, frame)
 
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
-        if callable(handler):
-            signal.signal(number, note)
     try:
-        yield
+        with _handled_by(note) as before:
+            yield
     finally:
-        for number, handler in before.items():
-            if handler is not None:  # not set by Python
-                signal.signal(number, handler)
         if len(came) == 1:
             signal.raise_signal(came[0])
+
+
+@contextmanager
+def interruptible(session: SparkSession) -> Iterator[None]:
+    """Let a signal end a block by the exception that its handler raises, whatever fails after it.
+
+    A handler that raises while a call waits for Java leaves the answer behind, and the next call on the same
+    connection would take it for its own. So the connection is closed; the next call opens another.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    raised: list[BaseException] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        handler = before[number]
+        try:
+            if callable(handler):
+                handler(number, frame)
+        except BaseException as error:
+            raised.append(error)
+            _forget_answer(session)
+            raise
+
+    with _handled_by(handle) as before:
+        try:
+            yield
+        except Exception as error:
+            if raised:  # Java may have got the signal, too, and answers no more
+                raise raised[0] from error
+            raise
+
+
+def _forget_answer(session: SparkSession) -> None:
+    """Close this thread's connection to Java, if it has one."""
+    client = session.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
+    # Without a connection for each thread, one that was interrupted is not used again.
+    connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
+    if connection is not None:
+        connection.close()
+
+
+def _quiet_without_java(session: SparkSession) -> None:
+    """Let the server that Spark has in this process show no traceback if Java has gone, as after Ctrl-C."""
+    server: Any = session.sparkContext._accumulatorServer
+    shown = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            shown(request, address)
+
+    server.handle_error = handle_error
+
+
+_Handlers = Mapping[int, Callable[[int, FrameType | None], object] | int | None]
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[_Handlers]:
+    """Replace the handlers of interrupts that the caller has, and yield them; they are back afterwards."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, own in before.items():
+        if callable(own):
+            signal.signal(number, handler)
+    try:
+        yield before
+    finally:
+        for number, own in before.items():
+            if own is not None:  # not set by Python
+                signal.signal(number, own)
 
 
 @contextmanager
@@ -219,18 +285,19 @@ def prepared(session: SparkSession) -> Iterator[None]:
     threads = context.getConf().get("spark.task.cpus", "1") or "1"
     environment = dict(context.environment)
     zone = session.conf.get("spark.sql.session.timeZone")
-    context.environment.update(dict.fromkeys(PARALLEL, threads))
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    try:
-        with warnings.catch_warnings():
-            # With Arrow, Spark checks the version of pandas and warns of new ones; pandas is not used here.
-            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            yield
-    finally:
-        context.environment.clear()
-        context.environment.update(environment)
-        if zone is not None:
-            session.conf.set("spark.sql.session.timeZone", zone)
+    with interruptible(session):
+        context.environment.update(dict.fromkeys(PARALLEL, threads))
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        try:
+            with warnings.catch_warnings():
+                # With Arrow, Spark checks the version of pandas and warns of new ones, though it is not used.
+                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+                yield
+        finally:
+            context.environment.clear()
+            context.environment.update(environment)
+            if zone is not None:
+                session.conf.set("spark.sql.session.timeZone", zone)
 
 
 @contextmanager
