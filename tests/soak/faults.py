@@ -226,11 +226,13 @@ def judge_end(
     """Refuse an exit code that does not fit, a process that C++ aborted, or a traceback.
 
     Before the first module of Shoal is loaded, Python itself answers Ctrl-C, with a traceback in which no
-    module of Shoal occurs.
+    module of Shoal occurs; while it starts, with an exit code of its own.
     """
     if sent is not None:
         fitting = (0, -sent, 128 + sent, *(fitting or ()))
     starting = sent == signal.SIGINT and "shoal" not in told and code == -signal.SIGINT
+    if sent == signal.SIGINT and "shoal" not in told and "init_import_site" in told:
+        return
     if ("Traceback" in told and quiet and not starting) or "terminate called" in told:
         raise Finding(f"{what}: {told}")
     refused = code == 2 and "--fresh" in told  # after another run was interrupted

@@ -39,7 +39,7 @@ QUICK = (
 )
 """Tests of everything; they come last."""
 COUNTED = "read_once"
-"""A part of the names of tests that count calls. They take ten times as long as all other common tests, so
+"""A part of the names of tests that count calls. They take longer than all other common tests together, so
 only changes of the room that they are about have to pass them."""
 LOADED = (
     *("pandas", "pyarrow", "pytest", "hypothesis.extra.numpy", "selenium.webdriver", "websocket", "rich"),
