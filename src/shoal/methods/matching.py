@@ -33,7 +33,7 @@ FEW, SMALL, MEDIUM = 12, 32, 64
 GROWING = {
     "balanced": (
         Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=72, worthwhile=1e-3, pieces=True),
-        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, worthwhile=4e-3, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=56, worthwhile=4e-3, pieces=True),
         Exchanges((0.5, 0.2), (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
         refinement.BALANCED,
     ),
