@@ -133,7 +133,7 @@ def main(options: Sequence[str] = ()) -> None:
         charts[f"{name}-seconds"] = _seconds_chart(source, measured)
     growth, charts["growth"] = _growth()
     text = "\n\n".join((_introduction(), _by_the_clock(), *sections, growth, *_printed()))
-    write_page("freeform", text, charts)
+    write_page("freeform", text, charts, by_hand=("Targets",))
 
 
 def _printed() -> tuple[str, str]:
@@ -174,8 +174,7 @@ def _introduction() -> str:
             f"{'; `ring` is a separate method' if 'ring' in HOW else ''}; `mondrian` makes classes. No "
             "release loses less than the bound. Each cell is measured in a separate process; "
             "seconds are processor seconds of all threads, end to end after start-up, with the audit. "
-            "[Loss against time](front.md) has the methods by themselves, [targets](targets.md) what was "
-            "asked of them.",
+            "[Loss against time](front.md) has the methods by themselves.",
             f"The best of other tools on Adult, measured separately: {rivals}.",
         )
     )
