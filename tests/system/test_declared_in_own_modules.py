@@ -124,3 +124,8 @@ def test_a_module_that_workers_cannot_import_is_named(folder: Path) -> None:
 
 def test_tasks_of_the_page_know_the_module(folder: Path) -> None:
     assert "no error" in said_by(folder, f"import runs\n{TABLE}{TASK}")
+
+
+def test_what_shoal_declares_itself_needs_no_module(folder: Path) -> None:
+    asked = "import shoal\nfrom shoal.engines.additions import all_modules\nprint(dict(all_modules()))"
+    assert said_by(folder, asked).strip() == "{}"

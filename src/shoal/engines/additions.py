@@ -80,7 +80,7 @@ def all_modules() -> Modules:
 
 
 def _outside(declared: Iterable[Any]) -> Modules:
-    names = dict.fromkeys(each.__module__ for each in declared)
+    names = dict.fromkeys(getattr(each, "func", each).__module__ for each in declared)  # func: of a partial
     tops = {name: name.partition(".")[0] for name in names}
     return {
         name: getattr(sys.modules.get(top), "__file__", None)
