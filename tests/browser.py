@@ -68,12 +68,17 @@ class Browser:
         return self.driver.execute_script(script)
 
     def wait(self, script: str, *, seconds: float = 30) -> None:
-        """Wait until a script returns something true, for half a minute at most, or as long as is said."""
+        """Wait until a script returns something true, for half a minute at most, or as long as is said.
+
+        A script that fails has to wait, too: the element that it asks for may not be there yet.
+        """
+        from selenium.common.exceptions import JavascriptException
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, seconds, poll_frequency=0.1).until(
-            lambda driver: driver.execute_script(script)
+        waiting = WebDriverWait(
+            self.driver, seconds, poll_frequency=0.1, ignored_exceptions=[JavascriptException]
         )
+        waiting.until(lambda driver: driver.execute_script(script))
 
     def click(self, selector: str) -> None:
         """Click on the first element that a selector finds."""

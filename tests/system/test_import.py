@@ -61,5 +61,6 @@ def test_a_signal_while_modules_are_loaded_ends_a_command_quietly(tmp_path: Path
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # it is ignored if tests run under nohup
     )
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
