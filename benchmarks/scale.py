@@ -90,8 +90,8 @@ def _page(
         (
             "# Large tables",
             f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
-            "in, Parquet out). Every release is audited. [Where the seconds go](seconds.md) has newer "
-            "figures, also for a hundred million rows.",
+            "in, Parquet out). Every release is audited. [Where the seconds go](seconds.md) has each "
+            "phase, also for a hundred million rows.",
             "## Blocks compared with the whole table at once",
             markdown_table(
                 ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"),

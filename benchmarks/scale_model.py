@@ -111,5 +111,5 @@ def work(rows: int) -> dict[str, Any]:
 
 
 def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
+    minutes = max(round(seconds / 60), 1)
     return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
