@@ -251,7 +251,11 @@ def test_a_part_that_is_refused_does_not_hide_the_rest() -> None:
     assert_distribution(found.link, [1 / 3] * 3)
 
 
-@pytest.mark.parametrize(("spread", "refused"), [(0.0, 0), (0.43, 0), (0.45, 1)])
+@pytest.mark.parametrize(
+    ("spread", "refused"),
+    # Chains that differ walk on for long, by the same kernel.
+    [(0.0, 0), *(pytest.param(*each, marks=pytest.mark.large) for each in ((0.43, 0), (0.45, 1)))],
+)
 def test_a_record_for_which_chains_differ_is_refused(
     monkeypatch: pytest.MonkeyPatch, spread: float, refused: int
 ) -> None:
@@ -299,6 +303,7 @@ def test_more_time_makes_figures_more_precise() -> None:
     assert all(each.draws >= draws for each, draws in zip(found, (200, 2000, 20_000), strict=True))  # type: ignore[operator]
 
 
+@pytest.mark.large
 def test_no_round_of_walks_may_take_longer_than_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
     sampling: Any = sys.modules[links_of.__module__]
