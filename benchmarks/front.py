@@ -152,13 +152,22 @@ def _bounds(known: dict[tuple[int, str, str], dict[str, Any] | None]) -> str:
 
 
 def _chart(points: Sequence[dict[str, Any]], k: int) -> alt.LayerChart:
-    """Return loss against time, a named point for each method and effort."""
-    base = alt.Chart(pl.DataFrame(points), title=f"Adult, k = {k}: loss against processor time").encode(
-        x=alt.X("seconds:Q", scale=alt.Scale(type="log"), title="processor seconds"),
+    """Return loss against time: a point for each method, by colour, and effort, by name."""
+    shown = [
+        {
+            **point,
+            "seconds": max(point["seconds"], 0.05),
+            "name": point["way"].removeprefix(point["method"]).strip() or point["method"],
+        }
+        for point in points
+    ]
+    ends = [shown[0]["seconds"] / 2, max(point["seconds"] for point in shown) * 2]
+    base = alt.Chart(pl.DataFrame(shown), title=f"Adult, k = {k}: loss against processor time").encode(
+        x=alt.X("seconds:Q", scale=alt.Scale(type="log", domain=ends, nice=False), title="processor seconds"),
         y=alt.Y("gcp:Q", scale=alt.Scale(zero=False), title="GCP"),
     )
     dots = base.mark_point(filled=True, size=60).encode(color=alt.Color("method:N", title=None))
-    chart: alt.LayerChart = (dots + base.mark_text(dy=-10).encode(text="way:N")).properties(
-        width=520, height=320
+    chart: alt.LayerChart = (dots + base.mark_text(dy=-11).encode(text="name:N")).properties(
+        width=560, height=320
     )
     return chart
