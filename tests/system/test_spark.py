@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ import polars as pl
 import pytest
 from blockwise import PEOPLE as SCHEMA
 from blockwise import people
-from how_to import files_of
-from test_how_to_add_a_method import PAGE as METHOD_PAGE
 
 import shoal
 from shoal import (
@@ -49,7 +46,6 @@ from shoal.engines import spark_sessions as opening
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, inferred_in
 from shoal.errors import Reason
-from shoal.methods import METHODS
 from shoal.models import Model
 
 pytestmark = [
@@ -496,44 +492,3 @@ def test_the_command_can_be_interrupted(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert [file.name for file in tmp_path.iterdir() if file.name != "work"] == ["in.parquet"]
     assert list((tmp_path / "work").iterdir()) == []
-
-
-def test_workers_know_a_method_in_a_module_of_its_own(
-    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files_of(METHOD_PAGE, tmp_path)
-    known = dict(METHODS[KAnonymity])
-    monkeypatch.setitem(METHODS, KAnonymity, known)
-    monkeypatch.syspath_prepend(tmp_path)
-    try:
-        import_module("runs")
-        frame = people(600)
-        frame.write_parquet(tmp_path / "in.parquet")
-        made = shoal.anonymize_spark(
-            tmp_path / "in.parquet",
-            SCHEMA,
-            KAnonymity(k=3),
-            tmp_path / "out",
-            method="runs",
-            session=session,
-            block_rows=300,
-        )
-        assert made.certificate["method"] == "runs"
-        check(frame, tmp_path / "out", KAnonymity(k=3))
-        import_module("either_runs")
-        (tmp_path / "either_runs.py").write_text("import a_module_that_workers_lack\n")
-        with pytest.raises(
-            InputError, match=r"^a worker process cannot import module 'either_runs'"
-        ) as caught:
-            shoal.anonymize_spark(
-                tmp_path / "in.parquet",
-                SCHEMA,
-                KAnonymity(k=3),
-                tmp_path / "never",
-                method="either_runs",
-                session=session,
-            )
-        assert caught.value.reason is Reason.SPARK
-    finally:
-        for name in ("runs", "either_runs"):
-            sys.modules.pop(name, None)
