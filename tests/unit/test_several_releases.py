@@ -261,3 +261,19 @@ def test_figures_if_no_row_covers_anybody() -> None:
     nowhere = everyone.select(pl.lit("gustown").alias("town"), "diagnosis")
     found = shoal.joint_audit(everyone, nowhere, schema(), KAnonymity(k=3), earlier=[(everyone, nowhere)])
     assert found.as_dict()["linkages"][0]["rows_alone"] == 0
+
+
+def test_a_release_that_was_not_made_from_its_table_is_refused() -> None:
+    """Rows that cover nobody leave no record with too few rows: without this check, all was well."""
+    ages, ill = [20, 21, 22, 23] * 3, list("abcd") * 3
+    original = pl.DataFrame({"age": ages, "ill": ill})
+    schema = shoal.Schema.infer(original, quasi=["age"], sensitive=["ill"])
+    good, bad = (pl.DataFrame({"age": [cell] * 12, "ill": ill}) for cell in ("20..23", "90..99"))
+
+    def found(newest: pl.DataFrame, earlier: pl.DataFrame) -> tuple[str, ...]:
+        model = shoal.KAnonymity(k=3)
+        return shoal.joint_audit(original, newest, schema, model, earlier=[(original, earlier)]).findings
+
+    assert found(good, good) == ()
+    assert found(bad, good) == ("12 rows of the newest release cover no record of its original",)
+    assert found(good, bad) == ("12 rows of an earlier release cover no record of its original",)

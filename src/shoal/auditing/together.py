@@ -257,7 +257,7 @@ def audit_together(
     ]
     some = np.concatenate(left)
     some = np.where(some > 0, some, np.iinfo(np.int64).max).min(axis=0)
-    findings = () if model is None else tuple(_findings(model, linkages))
+    findings = () if model is None else (*_strangers(releases), *_findings(model, linkages))
     return JointAudit(
         len(releases),
         tuple(len(each.table) for each in releases),
@@ -316,6 +316,14 @@ def _per_record(linkage: Surviving, rows: NDArray[np.int64]) -> NDArray[np.int64
     if linkage.links.persons is None:
         return np.where(linkage.people > 0, rows, 0)
     return np.where(linkage.people > 0, rows // np.maximum(linkage.people, 1), 0)
+
+
+def _strangers(releases: Sequence[ReleasedTable]) -> Iterator[str]:
+    """Yield which releases cannot have been made from their tables."""
+    for place, each in enumerate(releases):
+        if rows := each.consistency.rows_without_record:
+            which = "an earlier" if place else "the newest"
+            yield f"{plural(rows, 'row')} of {which} release cover no record of its original"
 
 
 def _findings(model: Model, linkages: Sequence[Surviving]) -> Iterator[str]:
