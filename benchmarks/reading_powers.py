@@ -29,6 +29,7 @@ DATA = ("made-up 1", "patients", "nursery")
 METHODS = (
     "chain",
     "agglomerative",
+    "forest",
     "mondrian",
     "concealment",
     "paper-concealment",

@@ -34,7 +34,7 @@ class Family:
 
     Weights were fitted by `benchmarks/reading_weights.py` to releases of Nursery, of made-up patients, of
     random tables and, for means, of a census. Powers were chosen on the same data (`OWN`, `NEAREST`,
-    `COVERING`) or by hand on CMC and Adult, and compared by `benchmarks/reading_powers.py`.
+    `COVERING`, `GROWN`) or by hand on CMC and Adult, and compared by `benchmarks/reading_powers.py`.
     `docs/estimator.md` explains them.
 
     Parameters
@@ -57,6 +57,8 @@ JOINED = Family(Assumption(0.65), Weights(0.34, 0.19, 0.09, 0.53), Weights(0.64,
 """Records were brought together because they are similar."""
 MERGED = Family(Assumption(0.5), Weights(0.33, 0.34, 0.045, 0.79), Weights(0.72, 0.16, 0.037, 1.19, 0.14))
 """Clusters were merged: those that stay small to the end are together with rare values."""
+GROWN = replace(MERGED, assumption=Assumption(0.8))
+"""Trees grew from record to nearest record: their ends are less alike than the members of a cluster."""
 CUT = Family(Assumption(0.9), Weights(0.51, 0.26, 0.07, 1.4), Weights(0.68, 0.24, 0.023, 1.81, 0.07))
 """The table was cut into classes: whatever lies between two cuts is together."""
 OWN = Family(Assumption(0.0), Weights(0.74, 0.17, 0.017, 1.16), _OWN_MEANS)
@@ -69,7 +71,7 @@ SUPPRESSED = Family(Assumption(0.65), Weights(0.63, 1.35, 0.02, 0.73), Weights(0
 """Cells are exact or suppressed, and which ones are suppressed depends on the values."""
 NARROWED = Family(Assumption(0.35), JOINED.weights, JOINED.means)
 """Records were brought together, and then each cell became as narrow as a crowd in a few columns allows."""
-BY_METHOD = {"mondrian": CUT, "agglomerative": MERGED, "forest": MERGED}
+BY_METHOD = {"mondrian": CUT, "agglomerative": MERGED, "forest": GROWN}
 OWN_BY_MODEL = {"k1": NEAREST, "1k": COVERING}
 LARGE = 1.2
 """Classes that are on average this many times as large as the smallest were cut, not joined."""
