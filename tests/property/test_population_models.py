@@ -41,6 +41,13 @@ def covers(people: list[dict[str, Any]], release: pl.DataFrame) -> list[list[boo
     return [[original.row_covers(row, person) for person in people] for row in rows]
 
 
+def named(release: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """Return a release as its typed form says it: a cell of all values of the table names them."""
+    ages = f"{table['age'].min()}..{table['age'].max()}"
+    jobs = "|".join(table["job"].unique().sort())
+    return release.with_columns(pl.col("age").replace("*", ages), pl.col("job").replace("*", jobs))
+
+
 def kept(model: PopulationModel, covered: list[list[bool]]) -> bool:
     """Return whether a release keeps the guarantee, by its definition."""
     sizes = [sum(row) for row in covered]
@@ -81,6 +88,11 @@ def test_a_release_keeps_its_promise_or_there_is_none(data: st.DataObject) -> No
         return
     event("released")
     assert kept(model, covers(people, release.table))
+    if kept(model, covers(people, named(release.table, table))):
+        release.written("parquet")  # which is audited
+    else:
+        with pytest.raises(InfeasibleError, match="achievable as text only"):
+            release.written("parquet")
     # Whatever the cells of a row are changed to, the audit and the definition agree.
     cells = release.table.to_dicts()
     cells[0] = {**cells[0], **data.draw(st.sampled_from([{"job": "*"}, {"place": "top"}, {"age": "20..40"}]))}
@@ -98,6 +110,33 @@ def test_persons_of_the_population_are_counted() -> None:
     assert not shoal.audit(table, table.drop("who"), schema, KMap(k=3, population=people)).holds
     with pytest.raises(InfeasibleError, match="at most k = 2"):
         shoal.anonymize(table, schema, KMap(k=3, population=people))
+
+
+@pytest.mark.parametrize(("asked", "both", "text"), [(KMap, 4, 5), (DeltaPresence, 0.5, 0.4)])
+def test_a_typed_cell_of_all_values_covers_nobody_with_another(asked: Any, both: float, text: float) -> None:
+    """As text, the cell is ``*`` and covers all six; typed, it names x and y and covers four."""
+    people = frame_of([{"age": 20, "job": job, "place": "a"} for job in "xyxyzz"])
+    table = frame_of([{"age": 20, "job": job, "place": "a"} for job in "xy"])
+    name = "k" if asked is KMap else "delta_max"
+    for original in (table, table.to_arrow()):
+        release = shoal.anonymize(original, Schema(COLUMNS), asked(**{name: both}, population=people))
+        assert [len(release.written(form)) for form in ("csv", "parquet")] == [2, 2]  # type: ignore[arg-type]
+    strict = asked(**{name: text}, population=people)
+    release = shoal.anonymize(table, Schema(COLUMNS), strict)
+    with pytest.raises(InfeasibleError, match="achievable as text only"):
+        release.written("parquet")
+    with pytest.raises(InfeasibleError, match="achievable as text only"):
+        shoal.anonymize(table.to_arrow(), Schema(COLUMNS), strict)
+
+
+def test_every_row_covers_someone_of_the_population() -> None:
+    """A person whom the population lacks shares a class with another one, or there is no release."""
+    people = frame_of([{"age": 20, "job": job, "place": "a"} for job in "xx"])
+    table = frame_of([{"age": 20, "job": job, "place": "a"} for job in "xy"])
+    release = shoal.anonymize(table, Schema(COLUMNS), DeltaPresence(delta_max=1, population=people))
+    assert release.table["job"].to_list() == ["*", "*"]
+    with pytest.raises(InfeasibleError, match="no record of the population"):
+        shoal.anonymize(table.tail(1), Schema(COLUMNS), DeltaPresence(delta_max=1, population=people))
 
 
 @pytest.mark.parametrize("model", [KMap, DeltaPresence])

@@ -66,6 +66,14 @@ class Generalized(ABC):
     def typed(self) -> pl.Series:
         """Return each as a typed value, for Arrow and Parquet."""
 
+    def named(self) -> list[str]:
+        """Return each as a text that says what its typed value says.
+
+        As a text, all values of the table are ``*``, which also stands for values that the table does not
+        have; a typed value names them.
+        """
+        return self.texts()
+
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
         """Return the columns that a release has for them, typed or as text; the first has this name."""
         return [

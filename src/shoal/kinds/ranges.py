@@ -313,10 +313,20 @@ class Ranges(Generalized):
         return [self.low, self.high]
 
     def texts(self) -> list[str]:
-        labels = self.domain.labels
         # All numbers of a column with missing values still say that the value is not missing.
-        whole = (self.low == 0) & (self.high == len(labels) - 1) & (self.low < self.high)
-        suppressed = whole & (self.ncp() >= 1.0)
+        whole = (self.low == 0) & (self.high == len(self.domain.labels) - 1) & (self.low < self.high)
+        return self._written(whole & (self.ncp() >= 1.0))
+
+    def named(self) -> list[str]:
+        return self._written(self._mixed)
+
+    @property
+    def _mixed(self) -> NDArray[np.bool_]:
+        """Which contain the missing value beside others, so that they say nothing."""
+        return np.asarray((self.high == self.domain.missing) & (self.low < self.high))
+
+    def _written(self, suppressed: NDArray[np.bool_]) -> list[str]:
+        labels = self.domain.labels
         lows, highs = self.low.tolist(), self.high.tolist()
         ends = {code: notation.write_end(labels[code]) for code in {*lows, *highs}}  # each in many intervals
         return [
@@ -330,7 +340,7 @@ class Ranges(Generalized):
 
     def typed(self) -> pl.Series:
         """Return structs of low and high: null for the missing value, no bounds where nothing is said."""
-        mixed = pl.Series((self.high == self.domain.missing) & (self.low < self.high))
+        mixed = pl.Series(self._mixed)
         values = self.domain.values
         bounds = pl.select(
             low=pl.when(~mixed).then(values.gather(self.low)),

@@ -157,7 +157,14 @@ class Sets(Generalized):
         return [self.codes.numbers()]
 
     def texts(self) -> list[str]:
-        labels, size = self.domain.labels, len(self.domain)
+        named, size = self.named(), len(self.domain)
+        return [
+            notation.SUPPRESSED if 1 < often == size else text
+            for text, often in zip(named, self.codes.sizes.tolist(), strict=True)
+        ]
+
+    def named(self) -> list[str]:
+        labels = self.domain.labels
         starts, codes = self.codes.starts.tolist(), self.codes.values.tolist()
         used = set(codes)  # a value is in many sets, and written only once
         singles = {code: notation.write_single(labels[code]) for code in used}
@@ -165,8 +172,6 @@ class Sets(Generalized):
         return [
             singles[codes[first]]
             if end - first == 1
-            else notation.SUPPRESSED
-            if end - first == size
             else notation.join_members(members[code] for code in codes[first:end])
             for first, end in pairwise(starts)
         ]

@@ -19,7 +19,7 @@ from shoal.auditing import Audit, audit_table
 from shoal.base import fresh_columns
 from shoal.base.memory import give_back_memory
 from shoal.base.randomness import Randomness
-from shoal.errors import InternalError
+from shoal.errors import InfeasibleError, InternalError
 from shoal.files.staging import staged_folder
 from shoal.files.writing import without_formulas, write_csv, write_parquet
 from shoal.measures import Loss, measure
@@ -221,9 +221,9 @@ class Release(Generic[FrameT]):
     @cached_property
     def _other(self) -> Any:
         """The frame to publish in the other form, which is audited before it is returned."""
-        frame = published(self.recoding, self.rows, self.order, typed=not self.typed)
-        _audited(self.recoding, frame, self.order, self.model, *self.audited or (self.recoding.table, 0.0))
-        return frame
+        whole, leave_out = self.audited or (self.recoding.table, 0.0)
+        form = _Form(self.recoding, self.rows, self.order, self.model, whole, leave_out)
+        return form.audited(typed=not self.typed)[0]
 
     def written(self, form: Format) -> pl.DataFrame:
         """Return the table to publish as a file of this format contains it."""
@@ -339,6 +339,8 @@ def publish(
     ------
     InternalError
         If the audit finds that the guarantee does not hold: a method is wrong, and nothing is released.
+    InfeasibleError
+        If it holds as text only, and the frame is typed.
     """
     coarse = coarse_weights(recoding.table, model)
     if coarse is not None:
@@ -349,8 +351,8 @@ def publish(
     order = _records_of(recoding, rows, randomness)
     if typed is None:
         typed = recoding.table.frame.implementation.is_pyarrow()
-    frame = published(recoding, rows, order, typed=typed)
-    found = _audited(recoding, frame, order, model, whole or recoding.table, leave_out)
+    form = _Form(recoding, rows, order, model, whole or recoding.table, leave_out)
+    frame, found = form.audited(typed=typed)
     notes = [*circumstances.get("notes", ()), *_notes(recoding.table)]
     if notes := [*notes, *note_on_weights(recoding.table, coarse, model)]:
         circumstances = {**circumstances, "notes": notes}
@@ -391,12 +393,40 @@ def _records_of(recoding: Recoding, rows: NDArray[np.int64], randomness: Randomn
     return assignment[rows].astype(np.int64)
 
 
-def _audited(
-    recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model, whole: Table, leave_out: float
-) -> Audit:
-    """Return the audit of a frame that is about to be released; refuse it if the audit fails."""
-    key = order if whole is recoding.table else np.searchsorted(whole.rows, recoding.table.rows[order])
-    found = audit_table(whole, frame, model, key=key, leave_out=leave_out)
-    if not found.holds:
+@dataclass(frozen=True)
+class _Form:
+    """What is to be released, as text or typed."""
+
+    recoding: Recoding
+    rows: NDArray[np.int64]
+    order: NDArray[np.int64]
+    model: Model
+    whole: Table
+    leave_out: float
+
+    def audited(self, *, typed: bool) -> tuple[Any, Audit]:
+        """Return the frame to publish and its audit.
+
+        Raises
+        ------
+        InternalError
+            If the audit fails.
+        InfeasibleError
+            If the audit fails for typed cells alone, which name all values of the table where a text has
+            ``*``, and the guarantee is about a population that has others.
+        """
+        frame, found = self._judged(typed=typed)
+        if found.holds:
+            return frame, found
+        if typed and self.model.needs_population and self._judged(typed=False)[1].holds:
+            raise InfeasibleError(
+                f"{self.model.name} is achievable as text only: typed cells name all values of the table, "
+                "where a text has *, so they cover fewer people of the population; make the release as text"
+            )
         raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")
-    return found
+
+    def _judged(self, *, typed: bool) -> tuple[Any, Audit]:
+        own, whole = self.recoding.table, self.whole
+        frame = published(self.recoding, self.rows, self.order, typed=typed)
+        key = self.order if whole is own else np.searchsorted(whole.rows, own.rows[self.order])
+        return frame, audit_table(whole, frame, self.model, key=key, leave_out=self.leave_out)
