@@ -101,6 +101,11 @@ def test_a_name_that_is_a_pattern_is_refused(name: str, tmp_path: Path) -> None:
         pytest.param({"a|b|c": ["x|y|z"] * 3, "d": ["1"] * 3}, id="as many signs as columns"),
         pytest.param({"a;b": ["1;2"] * 3}, id="semicolons"),
         pytest.param({"a\tb": ["1\t2"] * 3}, id="tabs"),
+        pytest.param({"d": ["1"] * 3, "a|b|c": ["x|y|z"] * 3}, id="more signs than columns, in a later one"),
+        pytest.param(
+            {"d": ["1"] * 3, "e": ["-|a\nb"] * 3, "f": ["x|y"] * 3, "a|b": ["1"] * 3},
+            id="sets with line breaks",
+        ),
     ],
 )
 def test_names_with_other_delimiters_are_read_back(columns: dict[str, list[str]], tmp_path: Path) -> None:

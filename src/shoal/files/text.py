@@ -172,18 +172,33 @@ def candidate_encodings(data: bytes) -> list[str]:
 
 
 def delimiter_of(text: bytes) -> str:
-    """Return what separates the fields of a text, judged by its first records; see `sniff`."""
-    scores = {}
-    for delimiter in _DELIMITERS:
-        widths: list[int] = []
-        with suppress(csv.Error):
-            for record in islice(csv.reader(lines(text), delimiter=delimiter), _SNIFFED_RECORDS):
-                widths += [] if is_blank(record) else [len(record)]
-        # A delimiter also separates the names of the columns, and most records as they are.
-        agreeing = widths.count(widths[0]) if widths else 0
-        if agreeing and widths[0] > 1 and 2 * sum(width > 1 for width in widths) > len(widths):
-            scores[delimiter] = (agreeing, widths[0])
-    return max(scores, key=lambda delimiter: scores[delimiter], default=",")
+    """Return what separates the fields of a text, judged by its first records; see `sniff`.
+
+    A delimiter that leaves a quote in the wrong place is taken only if all of them do.
+    """
+    for strict in (True, False):
+        scores = {each: _regularity(text, each, strict=strict) for each in _DELIMITERS}
+        best = max(scores, key=lambda delimiter: scores[delimiter])
+        if scores[best] > (0.0, 0):
+            return best
+    return ","
+
+
+def _regularity(text: bytes, delimiter: str, *, strict: bool) -> tuple[float, int]:
+    """Return the share of records that have as many fields as the header, and this number.
+
+    Both are 0 if it does not separate the names of the columns, or leaves most records as they are. The
+    number of such records would mislead: with a wrong delimiter, a quoted field with line breaks becomes
+    several.
+    """
+    widths: list[int] = []
+    with suppress(csv.Error):
+        reader = csv.reader(lines(text), delimiter=delimiter, strict=strict)
+        for record in islice(reader, _SNIFFED_RECORDS):
+            widths += [] if is_blank(record) else [len(record)]
+    if not widths or widths[0] == 1 or 2 * sum(width > 1 for width in widths) <= len(widths):
+        return 0.0, 0
+    return widths.count(widths[0]) / len(widths), widths[0]
 
 
 def _read(path: Path, reading: Reading) -> pl.DataFrame:
