@@ -118,6 +118,29 @@ def test_broken_files(tmp_path: Path, ending: str) -> None:
     assert caught.value.reason is Reason.FILE_FORMAT
 
 
+def test_a_damaged_stata_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.dta"
+    pyreadstat.write_dta(pl.DataFrame({"age": [44.0, 31.0], "sex": ["m", "f"]}), str(file))
+    data = bytearray(file.read_bytes())
+    data[data.index(b"<N>") + 7] = 1  # of the number of rows: four billion more than there are
+    file.write_bytes(data)
+    with pytest.raises(IndexError):
+        pyreadstat.read_dta(str(file), output_format="dict")
+    with pytest.raises(InputError, match="is broken, or not what its name says"):
+        shoal.read_table(file)
+
+
+def test_a_stata_file_that_claims_to_be_huge(tmp_path: Path) -> None:
+    """The memory of all rows would be taken before the first is read: 8 GiB for each column."""
+    file = tmp_path / "a.dta"
+    pyreadstat.write_dta(pl.DataFrame({"age": [44.0, 31.0], "sex": ["m", "f"]}), str(file))
+    data = bytearray(file.read_bytes())
+    data[data.index(b"<N>") + 6] = 0x40
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"claims to have 1,073,741,826 rows, which is more than its size"):
+        shoal.read_table(file)
+
+
 @pytest.mark.parametrize("ending", ["sav", "dta"])
 def test_a_release_for_statistics_packages(tmp_path: Path, ending: Any) -> None:
     patients = hospital(300)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _STATA_NAME, _SPSS_NAME = 32, 64  # the longest name of a variable
 _STATA_TEXT, _SPSS_TEXT = 2045, 32767  # the longest text, in bytes
+_UNPACKED = ("read_dta", "read_xport")
+"""How files are read whose format packs nothing: each cell takes a byte or more."""
+_MOST_PACKED = 1032
+"""The largest number of cells in a byte elsewhere: SPSS files may be packed by zlib, which stops there."""
 
 
 def _package(why: str) -> Any:
@@ -33,7 +37,9 @@ def _loaded(path: Path, reader: str, **how: Any) -> tuple[Mapping[str, Any], Any
     package = _package(f"{path}, a file of a statistics package,")
     try:
         columns, meta = getattr(package, reader)(str(path), output_format="dict", **how)
-    except (package.ReadstatError, package.PyreadstatError, UnicodeDecodeError, OverflowError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # of a damaged file, whatever its parser stumbles over, such as an IndexError
         message = f"is broken, or not what its name says ({str(error).partition(chr(10))[0]})"
         raise refusal(path, message, Reason.FILE_FORMAT) from error
     return columns, meta
@@ -45,6 +51,7 @@ def _read(path: Path, reading: Reading, *, reader: str, marks_missing: bool = Fa
     how: dict[str, Any] = {"user_missing": True} if marks_missing and reading.missing_codes else {}
     if reading.encoding is not None:
         how["encoding"] = reading.encoding
+    _require_space(path, reader, **how)
     columns, meta = _loaded(path, reader, **how)
     labels = meta.variable_value_labels
     measures = getattr(meta, "variable_measure", None) or {}
@@ -59,6 +66,22 @@ def _read(path: Path, reading: Reading, *, reader: str, marks_missing: bool = Fa
     check_names(path, frame.columns)
     require_size(path, frame.estimated_size(), reading.most_bytes)
     return frame
+
+
+def _require_space(path: Path, reader: str, **how: Any) -> None:
+    """Refuse a file that claims more cells than it can hold: memory for all is taken before they are read.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    _, meta = _loaded(path, reader, metadataonly=True, **how)
+    rows, columns = meta.number_rows or 0, len(meta.column_names)
+    most = path.stat().st_size * (1 if reader in _UNPACKED else _MOST_PACKED)
+    if rows * max(columns, 1) > most:
+        message = f"is broken: it claims to have {rows:,} rows, which is more than its size allows"
+        raise refusal(path, message, Reason.FILE_FORMAT)
 
 
 def _series(name: str, values: Any) -> pl.Series:
