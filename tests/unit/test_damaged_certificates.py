@@ -26,6 +26,16 @@ PLACES = [
 ]
 
 
+def test_a_certificate_about_a_file_whose_name_is_too_long(tmp_path: Path) -> None:
+    people = pl.DataFrame({"age": [30, 31, 40, 41]})
+    people.write_csv(tmp_path / "people.csv")
+    schema = shoal.Schema.infer(people, quasi=["age"])
+    shoal.anonymize(people, schema, shoal.KAnonymity(k=2)).save(tmp_path / "out")
+    file = tmp_path / "out" / "certificate.json"
+    file.write_text(file.read_text().replace("release.csv", "release.csv" * 40))
+    assert "which is not there" in called(tmp_path, "audit", "people.csv", "out").stderr
+
+
 @pytest.mark.parametrize("other", ["text", ["a"], None], ids=str)
 @pytest.mark.parametrize("place", PLACES, ids=".".join)
 def test_a_damaged_certificate_is_an_error_of_the_input(

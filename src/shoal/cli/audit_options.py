@@ -12,6 +12,7 @@ import typer
 from shoal.cli import loading
 from shoal.cli.declared import COLUMNS, FILES, METHOD, MODEL, Bundle, bundled, in_panel
 from shoal.cli.earlier import is_release_folder, release_at
+from shoal.files.access import require_file
 from shoal.release.claims import Claims
 from shoal.schema import Schema
 
@@ -139,6 +140,8 @@ class Beside:
 def _beside(released: Released, suppressed_mark: SuppressedMarks = None, **table: Any) -> Beside:
     load = loading.TABLE.made(table)
     claims = Claims.read(released) if is_release_folder(released) else None
+    if claims is None:  # before the original is read, and the options that describe it are asked for
+        require_file(released)
     alone = None if claims is None else loading.read_alone(load)
     if claims is None or alone is None:
         original, schema = load()

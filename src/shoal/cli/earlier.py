@@ -11,6 +11,7 @@ from shoal.base.commands import option
 from shoal.engines.again import anonymize_again, anonymize_new, released_alone
 from shoal.engines.ledger import Ledger
 from shoal.errors import InputError, Reason
+from shoal.files.access import exists, is_file, is_folder
 from shoal.files.reading import read_table
 from shoal.models import Model
 from shoal.reading.opening import released_table
@@ -57,7 +58,7 @@ class EarlierFiles:
     @staticmethod
     def _key_of(release: Path) -> Any:
         file = release / "key.csv"
-        return read_key(file) if is_release_folder(release) and file.is_file() else None
+        return read_key(file) if is_release_folder(release) and is_file(file) else None
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,13 @@ def _refuse(choices: dict[str, Any], *names: str) -> None:
 
 def _file_of(release: Path) -> Path:
     """Return the table of a release, given as a file or as its folder."""
-    names = [release / name for name in ("release.parquet", "release.csv") if (release / name).is_file()]
+    names = [release / name for name in ("release.parquet", "release.csv") if is_file(release / name)]
     return names[0] if names else release
 
 
 def is_release_folder(path: Path) -> bool:
     """Return whether a path is the folder of a release, with its certificate."""
-    return path.is_dir() and (path / CERTIFICATE).exists()
+    return is_folder(path) and exists(path / CERTIFICATE)
 
 
 def release_at(path: Path) -> Any:

@@ -21,6 +21,7 @@ from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, inferred_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
+from shoal.files.access import exists, is_file, is_folder
 from shoal.files.databases import hidden
 from shoal.files.formats import Reading, format_of
 from shoal.files.reading import read_as
@@ -252,7 +253,7 @@ def _changes(
 
 def with_labels(schema: Schema, table: Path | str) -> Schema:
     """Return a schema with what a file says that columns are about, where the schema does not say it."""
-    known = format_of(table) if isinstance(table, Path) and table.is_file() else None
+    known = format_of(table) if isinstance(table, Path) and is_file(table) else None
     labels = {} if known is None or known.labels is None else known.labels(table)  # type: ignore[arg-type]
     return Schema(tuple(replace(c, label=c.label or labels.get(c.name, "")) for c in schema))
 
@@ -289,9 +290,9 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     if engine != "auto":
         return engine
     table = load.keywords["table"]
-    if whole or (isinstance(table, Path) and not table.exists()):
+    if whole or (isinstance(table, Path) and not exists(table)):
         return "memory"
-    if isinstance(table, Path) and table.is_dir():
+    if isinstance(table, Path) and is_folder(table):
         return "blocks"
     with opened_source(table, reading_of(dict(load.keywords))) as source:
         return "blocks" if exceeds_memory(source) else "memory"

@@ -10,6 +10,7 @@ import typer
 from shoal.base.distribution import require
 from shoal.cli.output import out, warn
 from shoal.errors import InputError, Reason
+from shoal.files.access import is_folder
 from shoal.web import LOOPBACK
 
 
@@ -45,7 +46,7 @@ def ui(
     require("shiny", "web", "the web page")
     from shoal.web import server  # late: only this command needs it
 
-    if folder is not None and not folder.is_dir():
+    if folder is not None and not is_folder(folder):
         raise InputError(f"{folder} is not a folder; name a folder with tables", reason=Reason.PARAMETER)
     if not server.is_loopback(host):
         warn(

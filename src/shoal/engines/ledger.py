@@ -72,13 +72,13 @@ class Ledger:
             If the file is not a ledger.
         """
         file = Path(path)
-        if not file.exists():
-            return cls(secrets.token_bytes(SECRET_BYTES))
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
             known = data["version"] == VERSION
             found = cls(bytes.fromhex(data["secret"]), tuple(data["releases"]))
             whole = len(found.secret) == SECRET_BYTES and all(map(_is_release, data["releases"]))
+        except FileNotFoundError:
+            return cls(secrets.token_bytes(SECRET_BYTES))
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{file} is not a ledger: {error}", reason=Reason.FILE_FORMAT) from None
         if not known or not whole:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import stat
 import sys
 import zlib
@@ -27,6 +28,25 @@ def refusal(path: str | Path, problem: str, reason: Reason, parameter: str | Non
     return InputError(f"{path} {problem}", reason=reason, parameter=parameter)
 
 
+def exists(path: Path) -> bool:
+    """Return whether there is a file or folder that can be looked at.
+
+    The methods of `Path` raise an error if a name is too long, or if a folder on the way is closed to this
+    user; here, and in the two functions below, there is no such file then.
+    """
+    return os.path.exists(path)
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder that can be looked at; see `exists`."""
+    return os.path.isdir(path)
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file that can be looked at; see `exists`."""
+    return os.path.isfile(path)
+
+
 def require_file(path: Path) -> None:
     """Refuse a file that does not exist or is a folder."""
     try:
@@ -40,7 +60,7 @@ def require_file(path: Path) -> None:
 
 
 def _missing(path: Path) -> InputError:
-    if not path.parent.is_dir():
+    if not is_folder(path.parent):
         return refusal(path, "does not exist, nor does its folder", Reason.MISSING_FILE)
     names: list[str] = []
     with suppress(OSError):

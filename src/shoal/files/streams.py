@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from shoal.errors import InputError, Reason, listing
-from shoal.files.access import chunks_of, packing_of, refusal, require_file
+from shoal.files.access import cause_of, chunks_of, is_file, is_folder, packing_of, refusal, require_file
 from shoal.files.databases import DatabaseTable, is_database, opened, query_of
 from shoal.files.formats import ROWS, Reading, endings, format_of
 from shoal.files.reading import read_as
@@ -149,7 +149,7 @@ def open_source(
     named = [path] if isinstance(path, str | os.PathLike) else list(path)
     files: list[Path] = []
     for each in map(Path, named):
-        files += _files_in(each) if each.is_dir() else [each]
+        files += _files_in(each) if is_folder(each) else [each]
     for file in files:
         require_file(file)
     if not files:
@@ -158,11 +158,11 @@ def open_source(
 
 
 def _files_in(folder: Path) -> list[Path]:
-    files = [
-        file
-        for file in sorted(folder.iterdir())
-        if file.is_file() and file.name[0] not in "._" and format_of(file) is not None
-    ]
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as error:
+        raise refusal(folder, f"cannot be read: {cause_of(error)}", Reason.MISSING_FILE) from error
+    files = [f for f in found if is_file(f) and f.name[0] not in "._" and format_of(f) is not None]
     if not files:
         message = f"is a folder without a table; there is no file that ends in {', '.join(endings())}"
         raise refusal(folder, message, Reason.MISSING_FILE)

@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
+from shoal.files.access import is_file, is_folder
 from shoal.files.reading import read_table
 from shoal.reading.codebook import FILE, Codebook
 from shoal.reading.joint import Estimator
@@ -89,14 +90,14 @@ def released_table(release: Any) -> tuple[Any, Codebook | None]:
     if not isinstance(release, str | os.PathLike):
         return release, None
     path = Path(release)
-    if not path.is_dir():
+    if not is_folder(path):
         return read_table(path), _beside(path)
     if path.name == TABLES[0]:  # Spark writes a folder of Parquet files
         return _parts(path), _beside(path)
     for name in TABLES:
-        if (path / name).is_dir():
+        if is_folder(path / name):
             return _parts(path / name), _beside(path / name)
-        if (path / name).is_file():
+        if is_file(path / name):
             return read_table(path / name), _beside(path / name)
     raise InputError(
         f"there is no release in {path}: neither {TABLES[0]} nor {TABLES[1]}", reason=Reason.MISSING_FILE
@@ -115,4 +116,4 @@ def _parts(folder: Path) -> pl.DataFrame:
 
 def _beside(table: Path) -> Codebook | None:
     file = table.parent / FILE
-    return Codebook.from_file(file) if file.is_file() else None
+    return Codebook.from_file(file) if is_file(file) else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from shoal.auditing import Audit
 from shoal.errors import InputError, Reason, ShoalError
+from shoal.files.access import exists, is_file
 from shoal.models import Model, make_model
 from shoal.reading.codebook import FILE, Codebook
 from shoal.release.saving import sha256
@@ -114,9 +115,9 @@ class Claims:
         """Yield where the certificate disagrees with its files or an audit."""
         for name, said in self.certificate.get("files", {}).items():
             file = self.folder / name
-            if not file.exists():
+            if not exists(file):
                 yield f"the certificate is about {name}, which is not there"
-            elif file.is_file() and sha256(file) != said["sha256"]:
+            elif is_file(file) and sha256(file) != said["sha256"]:
                 yield f"{name} is not the file that was certified: its digest differs"
         claimed = self.certificate["audit"]
         for what, said, seen in (
