@@ -56,12 +56,14 @@ def called(folder: Path, *arguments: str, code: int = 0) -> subprocess.Completed
 
 @contextlib.contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Restore what `main` sets: how signals are answered. Windows does not have all of them."""
+    """Restore what `main` sets: how signals, of which Windows lacks some, and lost errors are answered."""
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [signal.Signals[name] for name in names]
     before = [signal.getsignal(number) for number in numbers]
+    shown = sys.unraisablehook
     try:
         yield
     finally:
+        sys.unraisablehook = shown
         for number, answer in zip(numbers, before, strict=True):
             signal.signal(number, answer)

@@ -10,6 +10,8 @@ import shlex
 import signal
 import stat
 import subprocess
+import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -227,6 +229,34 @@ def test_an_interrupted_run_leaves_nothing(number: signal.Signals, tmp_path: Pat
     assert process.returncode == 128 + number
     assert b"Traceback" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
+
+
+INTO_ANOTHER_ERROR = """
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(30)
+except SystemExit:
+    raise TypeError("'<unprintable str object>' is not a Polars data type")
+"""
+INTO_NOTHING = """
+class Ended:
+    def __del__(self):  # as when a library calls back
+        os.kill(os.getpid(), signal.SIGTERM)
+
+del (ended := [Ended()])[0]
+time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize("losing", [INTO_ANOTHER_ERROR, INTO_NOTHING])
+def test_a_signal_whose_exit_a_library_loses(losing: str) -> None:
+    code = "import os, signal, time\nfrom shoal.cli import app as cli\n"
+    code += f"def app(**_: object) -> None:\n{textwrap.indent(losing, '    ')}\ncli.app = app\ncli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 128 + signal.SIGTERM
+    assert done.stderr == ""
 
 
 def test_version_and_help(tmp_path: Path) -> None:

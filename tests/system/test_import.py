@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 USED = "from shoal import Freeform, Schema, read_table"
+LIBRARIES = "import narwhals.stable.v2, numpy, polars"
 HEAVY = ("pandas", "pyspark", "shiny", "altair", "pyarrow", "scipy", "rich", "typer")
 
 
@@ -21,18 +22,22 @@ def test_import_loads_no_heavy_packages() -> None:
 
 
 def test_import_takes_less_than_half_a_second(tmp_path: Path) -> None:
-    def seconds() -> float:
+    """On a slow machine, it takes less than half as long again as the libraries that it loads."""
+
+    def seconds(code: str) -> float:
         # NumPy's library starts a thread for each core, which costs processor time but no waiting. What is
         # compiled once and kept costs nothing later, unless the environment forbids to keep it.
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": str(tmp_path)}
         env.pop("PYTHONDONTWRITEBYTECODE", None)
-        process = subprocess.Popen([sys.executable, "-c", USED], env=env)
+        process = subprocess.Popen([sys.executable, "-c", code], env=env)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0
         return used.ru_utime + used.ru_stime  # processor time: other tests may run beside this one
 
-    assert min(seconds() for _ in range(5)) < 0.5
+    turns = [(seconds(USED), seconds(LIBRARIES)) for _ in range(5)]
+    ours, theirs = (min(times) for times in zip(*turns, strict=True))
+    assert ours < max(0.5, 1.5 * theirs)
 
 
 def test_import_alone_loads_no_package() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import traceback
 import warnings
+from _thread import interrupt_main
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from types import FrameType
@@ -71,10 +73,7 @@ def _options(
 
 def main() -> NoReturn:
     """Run the command line and exit with one of the four codes (128 + the signal when interrupted)."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup
-        signal.signal(signal.SIGHUP, _interrupt)
+    _handle_signals()
     as_json = "--json" in sys.argv
     warnings.simplefilter("ignore", ShoalWarning)  # commands show the warnings of a release themselves
     try:
@@ -86,23 +85,29 @@ def main() -> NoReturn:
             for text in _hints(sys.argv[1:]):
                 hint(text)
         raise
-    except (InfeasibleError, PromiseError) as error:
-        sys.exit(fail(error, BROKEN, as_json, _options_of_call()))
-    except InputError as error:
-        sys.exit(fail(error, WRONG, as_json, _options_of_call()))
-    except MemoryError:
+    except Exception as error:
+        if _interrupted:  # a library, such as Polars, made an error of its own of the exit
+            sys.exit(_interrupted[0])
+        sys.exit(_failed(error, as_json))
+    sys.exit(DONE)
+
+
+def _failed(error: Exception, as_json: bool) -> int:
+    """Show an error; return its exit code."""
+    if isinstance(error, InfeasibleError | PromiseError):
+        return fail(error, BROKEN, as_json, _options_of_call())
+    if isinstance(error, InputError):
+        return fail(error, WRONG, as_json, _options_of_call())
+    if isinstance(error, MemoryError):
         short = InputError(
             "there is not enough memory for this table; use a machine with more, or let anonymize work in "
             "blocks (--block-rows)",
             reason=Reason.TOO_LARGE,
         )
-        sys.exit(fail(short, WRONG, as_json, _options_of_call()))
-    except Exception as error:
-        # An unexpected exception is a bug: show where it happened.
-        traceback.print_exc()
-        bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
-        sys.exit(fail(bug, BUG, as_json))
-    sys.exit(DONE)
+        return fail(short, WRONG, as_json, _options_of_call())
+    traceback.print_exception(error)  # an unexpected exception is a bug: show where it happened
+    bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
+    return fail(bug, BUG, as_json)
 
 
 def _hints(words: Sequence[str]) -> list[str]:
@@ -127,10 +132,39 @@ def _options_of_call() -> set[str]:
     return {name for each in commands[called].params for name in each.opts if name.startswith("--")}
 
 
+_interrupted: list[int] = []
+"""The exit codes of the signals that came."""
+
+
+def _handle_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup
+        signal.signal(signal.SIGHUP, _interrupt)
+    sys.unraisablehook = _interrupt_again
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """Turn a signal into an exit, which removes half-written files."""
     del frame
+    _interrupted.append(128 + number)
     sys.exit(128 + number)
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Repeat a signal whose exit a library has lost, as code that C calls cannot raise; show other errors."""
+    if isinstance(lost.exc_value, SystemExit) and lost.exc_value.code in _interrupted:
+        # A moment later: here, the exit would be lost as well.
+        threading.Timer(0.01, _signal_to_main_thread, [int(lost.exc_value.code) - 128]).start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _signal_to_main_thread(number: int) -> None:
+    if sys.platform == "win32":
+        interrupt_main(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)  # which also ends its waiting
 
 
 __all__ = ["BROKEN", "BUG", "DONE", "WRONG", "app", "main"]
