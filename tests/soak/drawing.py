@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oracle import GUARANTEES, undiverse
+from oracle import undiverse
 from oracle_reading import Plain, Sheet
 
 from shoal import Column, Hierarchy, Intervals, Kind, Missing, Prefixes, Role, Schema
@@ -244,7 +244,7 @@ def renamed(draw: Draw, columns: Sequence[Drawn]) -> list[Drawn]:
 
 def possible(sheet: Sheet, model: str, asked: Mapping[str, Any]) -> bool | None:
     """Return whether a release exists: decided by the table as one crowd; None where that does not decide."""
-    if model not in GUARANTEES:
+    if "population" in asked:
         return None
     n = len(sheet.kept)
     k = asked.get("k", asked.get("l"))

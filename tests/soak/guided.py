@@ -39,6 +39,8 @@ UNGUIDED = {
     "patterns": 250_000,
 }
 """Inputs in a case that are changed at random: about 20 s of processor time for each reader."""
+BINARY = ("Parquet", "Arrow")
+"""Files that Polars reads, and for which it takes as much memory as they ask for; see docs/security.md."""
 PROCESS = str(Path(__file__).with_name("guided_targets.py"))
 
 
@@ -74,9 +76,9 @@ def case(draw: Draw, folder: Path) -> str:
     )
     if "Is the code instrumented" in done.stderr:
         raise Finding(f"{target}: no input reached new code, so none was derived from another")
-    if "memory allocation of" in done.stderr and "polars_parquet" in done.stderr:
+    if target in BINARY and "memory allocation of" in done.stderr:
         CAMPAIGN.counts["inputs that Polars ended the process for"] += 1
-        return f"{target}: a page that claims to be huge"
+        return f"{target}: a part that claims to be huge"
     if target == "SPSS" and "readstat" in done.stderr:
         CAMPAIGN.counts["inputs that ReadStat ended the process for"] += 1
         return f"{target}: a fault of ReadStat"
@@ -119,7 +121,7 @@ def unguided(draw: Draw, folder: Path) -> str:
         before, done = done, int((folder / "last").read_text()) + 1
         READERS.counts[f"inputs of {target}"] += done - before
         READERS.counts["inputs"] += done - before
-        if target == "Parquet" and "memory allocation of" in ended.stderr:  # a page that claims to be huge
+        if target in BINARY and "memory allocation of" in ended.stderr:  # a part that claims to be huge
             READERS.counts["inputs that Polars ended the process for"] += 1
         elif target == "SPSS" and ended.returncode == -signal.SIGSEGV:  # a fault of ReadStat
             READERS.counts["inputs that ReadStat ended the process for"] += 1

@@ -33,7 +33,7 @@ def tried(file: Path, tree: ast.Module, judge: Callable[[], int], seconds: float
     if child == 0:
         os.setsid()
         limit_time(seconds)
-        _quiet()
+        quiet()
         try:
             applied = apply(compile(tree, str(file), "exec", dont_inherit=True), file)
             os._exit(judge() if applied else NOT_APPLIED)
@@ -91,7 +91,8 @@ def _functions(code: CodeType) -> Iterator[CodeType]:
             yield from _functions(each)
 
 
-def _quiet() -> None:
+def quiet() -> None:
+    """Let this process read and write nothing."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)

@@ -2,7 +2,8 @@
 
 It looks for gaps in the tests, not for faults of Shoal, so ``make soak`` runs it only by its name. A mutant
 that survives is printed; it gets a test, or a line in ``equivalent_mutants.toml`` that says why no test
-could tell it. All verdicts are written to ``build/mutants.tsv``, with what was changed.
+could tell it. All verdicts are written to ``build/mutants.tsv``, with what was changed and the test that
+noticed it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import functools
 import importlib
 import itertools
+import json
 import os
 import time
 import tomllib
@@ -20,27 +22,25 @@ from pathlib import Path
 
 import forged
 import mutant_process
-import pytest
 import worlds
 from drawing import Draw
 from soaking import Campaign, Finding, soak
-from tests_of_modules import OWN
+from tests_of_functions import batches, failing, function_at, noted
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
 PACKAGE = ROOT / "src/shoal"
 VERDICTS = ROOT / "build/mutants.tsv"
 """One line for each mutant: when, verdict, processor time, module, line, text before and after."""
-SECONDS = 600
+SECONDS = 240
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
-QUICK = (
-    *("unit/test_edges_of_audits.py", "unit/test_audit.py", "unit/test_adversarial_releases.py"),
-    "unit/test_release.py",
-)
-"""Tests of everything; they come last."""
-COUNTED = "read_once"
-"""A part of the names of tests that count calls. They take longer than all other common tests together, so
-only changes of the room that they are about have to pass them."""
+RANDOM = ((forged.CAMPAIGN, 15), (worlds.CAMPAIGN, 30))
+"""Campaigns and the number of their cases that judge each mutant before tests do."""
+NOTICED: dict[str, None] = {}
+"""Tests that noticed mutants, in this order; they are to pass with the unchanged code as well."""
+TOGETHER = 20
+"""How many of them the unchanged code has to pass at a time: to begin with tests takes longer than most."""
+FIRST = PACKAGE / "auditing/auditor.py"
 LOADED = (
     *("pandas", "pyarrow", "pytest", "hypothesis.extra.numpy", "selenium.webdriver", "websocket", "rich"),
     *("shoal.engines.on_disk", "shoal.report", "shoal.cli.app", "shoal.web.server", "scipy.optimize"),
@@ -68,6 +68,8 @@ class Mutant:
     ----------
     module
         Its path below the folder of the package.
+    function
+        The function in which it is changed.
     line, before, after
         Where it is changed, and the changed line, as `ast.unparse` writes it.
     tree
@@ -75,6 +77,7 @@ class Mutant:
     """
 
     module: str
+    function: str
     line: int
     before: str
     after: str
@@ -96,43 +99,50 @@ ENDS = {
 
 
 def case(draw: Draw, folder: Path) -> str:
-    """Change a module in a copy of this process, and run the tests that know it there."""
-    del folder
+    """Change a module in a copy of this process, and run the tests that call what was changed there."""
     prepare()
     mutant = drawn_mutant(draw)
     if mutant.name in equivalent():
         return "equivalent"
-    verdict = verdict_of(mutant)
+    verdict = verdict_of(mutant, folder)
     CAMPAIGN.counts["mutants"] += 1
     if verdict == "survives":
         raise Finding(f"survives: line {mutant.line} of {mutant.name!r}")
     return verdict
 
 
-def verdict_of(mutant: Mutant) -> str:
+def verdict_of(mutant: Mutant, folder: Path) -> str:
     """Return whether a mutant is killed or survives, and write it down."""
     began = sum(os.times()[2:4])
-    code = mutant_process.tried(
-        ROOT / "src/shoal" / mutant.module, mutant.tree, functools.partial(judged, mutant.module), SECONDS
-    )
+    file, ran = PACKAGE / mutant.module, folder / "tests"
+    judge = functools.partial(judged, mutant.module, mutant.function, ran)
+    code = mutant_process.tried(file, mutant.tree, judge, SECONDS)
     verdict = ENDS[code]
-    if code == mutant_process.KILLED_BY_TESTS:
-        require_tests(mutant.module)
-    write_down(verdict, sum(os.times()[2:4]) - began, mutant.module, mutant.line, mutant.before, mutant.after)
+    tests: list[str] = []
+    if code == mutant_process.KILLED_BY_TESTS and ran.exists():
+        tests = json.loads(ran.read_text(encoding="utf-8"))
+        NOTICED.update(dict.fromkeys(tests))
+    seconds = sum(os.times()[2:4]) - began
+    by = tests[0] if len(tests) == 1 else ""
+    write_down(verdict, seconds, mutant.module, mutant.line, mutant.before, mutant.after, by)
+    if len(NOTICED) >= TOGETHER:
+        require_tests(ran)
     return verdict
 
 
-def write_down(verdict: str, seconds: float, module: str, line: int, before: str, after: str) -> None:
+def write_down(
+    verdict: str, seconds: float, module: str, line: int, before: str, after: str, by: str = ""
+) -> None:
     """Add a mutant to the list of all that were judged."""
     VERDICTS.parent.mkdir(exist_ok=True)
-    words = (time.strftime("%F %T"), verdict, f"{seconds:.1f}", module, str(line), before, after)
+    words = (time.strftime("%F %T"), verdict, f"{seconds:.1f}", module, str(line), before, after, by)
     with VERDICTS.open("a", encoding="utf-8") as file:
         file.write("\t".join(words) + "\n")
 
 
 @functools.cache
 def prepare() -> None:
-    """Load all that tests need, once, and see that the unchanged code passes common ones.
+    """Load all that tests need, once, and see that the unchanged code passes random cases.
 
     Raises
     ------
@@ -144,37 +154,53 @@ def prepare() -> None:
         importlib.import_module(name)
     if "polars-0" in mutant_process.threads():
         raise Finding("Polars has started its threads, for which copies of this process would wait for ever")
-    require_tests("auditing/auditor.py")
+    if mutant_process.tried(FIRST, ast.parse(FIRST.read_text(encoding="utf-8")), random_cases, SECONDS):
+        raise Finding("random cases fail without a change")
+    noted()
 
 
-@functools.cache
-def require_tests(module: str) -> None:
-    """Check that the unchanged code passes all that judges changes of a module.
+def require_tests(ran: Path) -> None:
+    """Check that the unchanged code passes the tests that changed modules did not pass.
+
+    Parameters
+    ----------
+    ran
+        A file for the one that it does not pass, if there is one.
 
     Raises
     ------
     Finding
-        If it does not.
+        If there is.
     """
-    file = PACKAGE / module
-    unchanged = ast.parse(file.read_text(encoding="utf-8"))
-    if mutant_process.tried(file, unchanged, functools.partial(judged, module), 10 * SECONDS):
-        raise Finding(f"tests of {module} fail without a change")
+    tests = list(NOTICED)
+    NOTICED.clear()
+    unchanged = ast.parse(FIRST.read_text(encoding="utf-8"))
+    if mutant_process.tried(FIRST, unchanged, lambda: int(noticed_by(tests, ran)), 10 * SECONDS):
+        raise Finding(f"fails without a change: {ran.read_text(encoding='utf-8')}")
 
 
-def judged(module: str) -> int:
-    """Return whether a change of a module is noticed: by random cases, then by the tests of the module."""
-    for campaign, cases in ((forged.CAMPAIGN, 15), (worlds.CAMPAIGN, 30)):
-        if soak(campaign, cases=cases).findings:
-            return mutant_process.KILLED
-    words = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--no-header"]
-    words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # campaigns have loaded plugins already
-    if not module.startswith("release/"):
-        words += ["-k", f"not {COUNTED}"]
-    files = [str(ROOT / "tests" / each) for each in tests_of(module)]
-    if pytest.main([*words, "--hypothesis-profile=few", *files]):
-        return mutant_process.KILLED_BY_TESTS
-    return mutant_process.SURVIVED
+def judged(module: str, function: str, ran: Path) -> int:
+    """Return whether a change of a function is noticed: by random cases, then by the tests that call it.
+
+    The test that noticed it is written to a file, or all that were running if none of them ended.
+    """
+    if random_cases():
+        return mutant_process.KILLED
+    noticed = any(noticed_by(tests, ran) for tests in batches(module, function))
+    return mutant_process.KILLED_BY_TESTS if noticed else mutant_process.SURVIVED
+
+
+def noticed_by(tests: list[str], ran: Path) -> bool:
+    """Return whether one of some tests fails, and write its name to a file."""
+    ran.write_text(json.dumps(tests), encoding="utf-8")  # in case that none of them ends
+    found = failing(tests)
+    ran.write_text(json.dumps(found), encoding="utf-8")
+    return found is not None
+
+
+def random_cases() -> int:
+    """Return whether random cases of other campaigns have a finding."""
+    return int(any(soak(each, cases=cases).findings for each, cases in RANDOM))
 
 
 def drawn_mutant(draw: Draw) -> Mutant:
@@ -185,10 +211,11 @@ def drawn_mutant(draw: Draw) -> Mutant:
     before = ast.unparse(tree).split("\n")
     node, field = draw.choice(list(places(tree)))
     line = getattr(node, "lineno", 0)
+    function = function_at(tree, line)
     change(draw, node, field)
     after = ast.unparse(ast.fix_missing_locations(tree)).split("\n")
     at = next(place for place, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
-    return Mutant(module, line, *around(before[at].strip(), after[at].strip()), tree)
+    return Mutant(module, function, line, *around(before[at].strip(), after[at].strip()), tree)
 
 
 def shared(one: str, two: str) -> int:
@@ -287,12 +314,6 @@ def _rename(function: ast.expr) -> None:
         function.id = CALLS[function.id]
     elif isinstance(function, ast.Attribute):
         function.attr = CALLS[function.attr]
-
-
-def tests_of(module: str) -> list[str]:
-    """Return the tests that must notice a change in a module."""
-    own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
-    return list(dict.fromkeys([*own, *QUICK]))
 
 
 @functools.cache

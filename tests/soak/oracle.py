@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 import numpy as np
-from oracle_reading import Reading
+from oracle_reading import Plain, Reading, number
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
@@ -48,7 +48,7 @@ def breaches(reading: Reading, model: str, asked: Mapping[str, Any], extra: Extr
         return [f"{reading.rows} rows for {reading.records} records"]
     if not reading.perfect:
         return ["not every row can have a record of its own"]
-    found = list(GUARANTEES[model](reading, asked)) if model in GUARANTEES else []
+    found = list(GUARANTEES[model](reading, asked))
     return found + (list(extra(reading)) if extra else [])
 
 
@@ -208,6 +208,93 @@ def _dissimilarity(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
             yield "too many close values in a class"
 
 
+Differs = Callable[[Plain, Counter[str], Counter[str], Mapping[str, Any]], bool]
+"""Whether the values of a column in a class differ too much from those in the whole release."""
+
+
+def _like_the_whole(differs: Differs) -> Callable[[Reading, Mapping[str, Any]], Iterator[str]]:
+    def guarantee(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
+        yield from _few([len(members) for members in reading.classes], asked["k"], "identical rows")
+        for column in reading.sheet.having("sensitive"):
+            whole = reading.values_in(column, _whole(reading))[0]
+            if any(
+                differs(column, each, whole, asked) for each in reading.values_in(column, reading.classes)
+            ):
+                yield f"a class of {column.name} is not like the whole"
+
+    return guarantee
+
+
+def _far(column: Plain, part: Counter[str], whole: Counter[str], asked: Mapping[str, Any]) -> bool:
+    """Return whether the earth mover's distance is above t."""
+    ordered = asked.get("ground_distance", "ordered" if column.kind == "numeric" else "equal") == "ordered"
+    values = sorted(whole, key=lambda text: (number(text) is None, number(text))) if ordered else list(whole)
+    more = [Fraction(part[each], part.total()) - Fraction(whole[each], whole.total()) for each in values]
+    if ordered:
+        work = sum(map(abs, accumulate(more)), Fraction(0)) / max(len(values) - 1, 1)
+    else:
+        work = sum(map(abs, more), Fraction(0)) / 2
+    return work > asked["t"] + ROUNDING
+
+
+def _gained(column: Plain, part: Counter[str], whole: Counter[str], asked: Mapping[str, Any]) -> bool:
+    """Return whether a value is more frequent than beta allows."""
+    del column
+    for value, often in part.items():
+        share = Fraction(whole[value], whole.total())
+        limit = min(asked["beta"], -math.log(share)) if asked.get("enhanced") else asked["beta"]
+        if Fraction(often, part.total()) / share - 1 > limit + ROUNDING:
+            return True
+    return False
+
+
+def _disclosed(column: Plain, part: Counter[str], whole: Counter[str], asked: Mapping[str, Any]) -> bool:
+    """Return whether a value is missing, or its share differs by delta bits or more."""
+    del column
+    return any(
+        not part[value]
+        or abs(math.log2(Fraction(part[value], part.total()) / Fraction(often, whole.total())))
+        >= asked["disclosure_delta"] * (1 - ROUNDING)
+        for value, often in whole.items()
+    )
+
+
+def _covered_people(reading: Reading, asked: Mapping[str, Any]) -> list[list[int]]:
+    """Return which records of the population each row covers; `population` has the texts of each column."""
+    columns = reading.sheet.having("quasi")
+    people = list(zip(*(asked["population"][column.name] for column in columns), strict=True))
+    return [
+        [
+            place
+            for place, texts in enumerate(people)
+            if all(
+                column.covers(
+                    [reading.released[name][row] for name in column.released_as], column.value(text)
+                )
+                for column, text in zip(columns, texts, strict=True)
+            )
+        ]
+        for row in range(reading.rows)
+    ]
+
+
+def _k_map(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
+    covered = _covered_people(reading, asked)
+    yield from _few([len(people) for people in covered], asked["k"], "people of the population in a row")
+
+
+def _delta_presence(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
+    covered = _covered_people(reading, asked)
+    if not all(covered):
+        yield "a row covers nobody of the population"
+    chances = [Fraction(0)] * len(next(iter(asked["population"].values())))
+    for people in covered:
+        for each in people:
+            chances[each] += Fraction(1, len(people))
+    if min(chances) < asked.get("delta_min", 0) - ROUNDING or max(chances) > asked["delta_max"] + ROUNDING:
+        yield f"chances to be in the table from {float(min(chances)):.4g} to {float(max(chances)):.4g}"
+
+
 GUARANTEES: dict[str, Callable[[Reading, Mapping[str, Any]], Iterator[str]]] = {
     "k-anonymity": _k_anonymity,
     "freeform": _freeform,
@@ -220,8 +307,13 @@ GUARANTEES: dict[str, Callable[[Reading, Mapping[str, Any]], Iterator[str]]] = {
     "km-anonymity": _km_anonymity,
     "patterned": _patterned,
     "dissimilarity": _dissimilarity,
+    "t-closeness": _like_the_whole(_far),
+    "beta-likeness": _like_the_whole(_gained),
+    "delta-disclosure": _like_the_whole(_disclosed),
+    "k-map": _k_map,
+    "delta-presence": _delta_presence,
 }
-"""What each model promises, by its name; of others only what all have in common is checked."""
+"""What each model promises, by its name; a test requires that none is left out."""
 
 
 def persons_broken(reading: Reading, model: str, k: int, key: Sequence[int]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -131,9 +132,9 @@ def page(draw: Draw, folder: Path) -> str:
     for _ in range(MOMENTS):
         sent = signal.Signals[draw.choice(SIGNALS)]
         # It sees itself that there is no traceback and, unless the server was killed, that nothing is left.
-        with running(tables, temporary, signal_number=sent) as server:
+        with ExitStack() as clients, running(tables, temporary, signal_number=sent) as server:
             if draw.random() < 0.8:
-                forger = Forger(server)
+                forger = clients.enter_context(Forger(server))  # it outlives the server
                 forger.upload(table)
                 if draw.random() < 0.5:
                     forger.listen("columns_done")

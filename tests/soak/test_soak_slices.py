@@ -8,7 +8,10 @@ import pytest
 from campaigns import CAMPAIGNS
 from guided import write_corpus
 from guided_targets import TARGETS, unguided
+from oracle import GUARANTEES
 from soaking import Campaign, Finding, soak, summary
+
+from shoal.methods.method import METHODS
 
 SLOW = ("faults", "signals", "long", "allocations", "leaks")
 
@@ -32,6 +35,11 @@ def test_a_slice_of_the_inputs_of_each_reader(target: str, tmp_path: Path) -> No
     write_corpus(target, tmp_path)
     unguided(target, tmp_path, "slice", 0, 40)
     assert int((tmp_path / "last").read_text()) == 39
+
+
+def test_every_model_has_an_oracle() -> None:
+    own = {model.name for model in METHODS if model.__module__.startswith("shoal.")}
+    assert set(GUARANTEES) == own
 
 
 def test_a_finding_is_kept_with_the_number_that_repeats_it() -> None:

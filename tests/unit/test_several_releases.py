@@ -45,6 +45,7 @@ def test_ann_has_hepatitis() -> None:
     assert (found.k, found.persons_per_row, found.persons_per_tuple) == (1, 1, 1)
     assert found.certain("diagnosis") == 2
     assert not found.holds
+    assert found.status == "broken"
     assert "6 records have fewer than 3 rows left, the worst 1" in found.verdict
     assert "'diagnosis' has only l = 1 instead of 3" in found.verdict
     with pytest.raises(PromiseError, match="together"):
@@ -56,6 +57,7 @@ def test_the_same_release_again_holds() -> None:
     promised = KAnonymity(k=3, l=3)
     found = shoal.joint_audit(everyone, FIRST, schema(), promised, earlier=[(everyone, FIRST)])
     assert found.holds
+    assert found.status == "holds"
     assert [each.links.whole_rows for each in found.linkages] == [True]
     assert found.k == 3
     assert found.best_guess == pytest.approx(1 / 3)
@@ -117,7 +119,7 @@ def test_a_changed_record_released_as_a_new_one_is_linked_by_what_did_not_change
     assert found.rows_of_record.tolist() == [1, 3, 3]
     assert found.certain("diagnosis") == 1
     assert not found.holds
-    assert "if rows are linked by" in found.verdict
+    assert "fewer than 3 rows left, the worst 1, if rows are linked by" in found.verdict
     blind = shoal.joint_audit(
         after, two, described, KAnonymity(k=3, l=3), earlier=[(before, one)], on=["diagnosis", "days"]
     )
@@ -277,3 +279,55 @@ def test_a_release_that_was_not_made_from_its_table_is_refused() -> None:
     assert found(good, good) == ()
     assert found(bad, good) == ("12 rows of the newest release cover no record of its original",)
     assert found(good, bad) == ("12 rows of an earlier release cover no record of its original",)
+
+
+def test_crowds_that_are_counted_in_several_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.auditing.crowds.PAIRS", 1)
+    test_ann_has_hepatitis()
+
+
+def test_rows_are_counted_for_each_record_of_a_person() -> None:
+    """Three persons have two records and six rows each, three others one record and three rows."""
+    twice, once = ("ann", "ann", "dee", "dee", "eve", "eve"), ("bob", "cem", "fay")
+    everyone = table(*twice, *once)
+    towns = ["anntown|deetown|evetown"] * 6 + ["bobtown|cemtown|faytown"] * 3
+    released = everyone.select(town=pl.Series(towns), diagnosis="diagnosis")
+    found = shoal.joint_audit(
+        everyone, released, schema(person="name"), KAnonymity(k=3), earlier=[(everyone, released)]
+    )
+    assert found.k == 3
+
+
+def test_a_column_that_only_one_release_has_links_nothing() -> None:
+    everyone = table(*PEOPLE)
+    found = shoal.joint_audit(
+        everyone, SECOND.drop("diagnosis"), schema(), KAnonymity(k=3), earlier=[(everyone, FIRST)]
+    )
+    assert [each.links.columns for each in found.linkages] == [()]
+    assert found.k == 3
+
+
+def test_rows_may_have_been_kept_if_one_key_is_unknown() -> None:
+    everyone = table(*PEOPLE)
+    given = (everyone, FIRST, [0, 1, 2, 3, 4, 5])
+    found = shoal.joint_audit(everyone, FIRST, schema(), KAnonymity(k=3), earlier=[given])
+    assert [each.links.whole_rows for each in found.linkages] == [True]
+
+
+@pytest.mark.parametrize(("most", "least"), [(10, 1), (9, None)])
+def test_tuples_of_rows_are_counted_unless_there_are_too_many(
+    most: int, least: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.auditing.surviving.MOST_TUPLES", most)
+    everyone = table(*PEOPLE)
+    found = shoal.joint_audit(everyone, SECOND, schema(), KAnonymity(k=3, l=3), earlier=[(everyone, FIRST)])
+    assert (found.k, found.persons_per_tuple) == (1, least)
+    told = dict(found.facts()).get("a tuple could belong to")
+    assert told == (None if least is None else "at least 1 person")
+
+
+def test_columns_of_whole_rows_are_in_the_order_of_the_newest_release() -> None:
+    everyone = table(*PEOPLE)
+    other = FIRST.select("diagnosis", "town")
+    found = shoal.joint_audit(everyone, other, schema(), KAnonymity(k=3, l=3), earlier=[(everyone, FIRST)])
+    assert [each["columns"] for each in found.as_dict()["linkages"]] == [["diagnosis", "town"]]
