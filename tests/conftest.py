@@ -25,6 +25,13 @@ from numpy.typing import NDArray
 from visitor import Server, running
 
 CI = os.environ.get("CI") == "true"
+
+LONGEST = ("browser", "spark", "test_sanitize")
+"""Groups and modules that take minutes, in the order in which they begin, before all other tests.
+
+A worker holds the next two tests while one runs. Where the sanitizers came after other slow tests, one worker
+did both, one after the other, and the other workers had nothing left long before.
+"""
 NATIVE = os.environ.get("SHOAL_NATIVE")
 
 # The same examples in every run, so that no test fails by chance; a campaign draws others, and many more.
@@ -86,7 +93,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the slow ones and with groups, so that no core waits for a long one at the end.
+    """Begin with the longest, the slow ones and groups, so that no core waits for a long one at the end.
 
     Tests that share what a module makes once (a server, a release) run in one process, so that it is made
     only once; and so do all that need the browser. Those that are only for campaigns are left out of other
@@ -103,7 +110,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("xdist_group") is None and (shares or "browser" in made):
             group = "browser" if item.path in in_browser else item.path.stem
             item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("slow", "xdist_group")])
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[bool, int, bool]:
+    """Return what sorts tests: slow ones first, of these the longest, then those of a group."""
+    group = item.get_closest_marker("xdist_group")
+    names = (group.args[0] if group else "", item.path.stem)
+    longest = [place for place, name in enumerate(LONGEST) if name in names]
+    return item.get_closest_marker("slow") is None, min(longest, default=len(LONGEST)), group is None
 
 
 def _fixtures(item: pytest.Item) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
