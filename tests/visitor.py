@@ -309,3 +309,13 @@ def until(condition: object) -> None:
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.1)
+
+
+def files_below(folder: Path) -> dict[Path, int]:
+    """Return the size of each file below a folder, from which a server may be removing others."""
+    found: dict[Path, int] = {}
+    for place, _, names in os.walk(folder):  # which passes over folders that have gone
+        for name in names:
+            with suppress(FileNotFoundError):
+                found[Path(place, name)] = Path(place, name).stat().st_size
+    return found

@@ -177,6 +177,8 @@ def test_misuses_in_python_are_explained(tmp_path: Path) -> None:
     for wrong in (5, shoal.Freeform):
         with pytest.raises(shoal.InputError, match="not a privacy model"):
             shoal.anonymize(frame, schema, wrong)  # type: ignore[arg-type]
+        with pytest.raises(shoal.InputError, match="not a privacy model"):
+            shoal.audit(frame, release.table, schema, wrong)  # type: ignore[arg-type]
     with pytest.raises(shoal.InputError, match=r"Freeform\(k=5\)"):
         shoal.Freeform(5)  # type: ignore[misc]
     for wrong_option in ({"limit": 0}, {"jobs": 0}):
