@@ -204,7 +204,7 @@ double Neighbourhood::extra(std::int32_t row, std::size_t slot, std::int32_t rec
   for (std::size_t i = 0; i < intervals_.size() && sum < enough; ++i) {
     const std::size_t a = intervals_[i];
     const Interval& now = extremes_[at(row) * intervals_.size() + i];
-    if (now.low[2] <= coming[a] && coming[a] <= now.high[2]) continue;  // whoever leaves
+    if (now.low[2] <= coming[a] && coming[a] <= now.high[2]) continue;  // whichever record leaves
     const Attribute& attribute = attributes_[a];
     const Interval rest = without(now, leaving[a]);
     sum +=

@@ -18,7 +18,7 @@ class Reassignment {
  public:
   Reassignment(Neighbourhood& here, QuickRandom& random);
 
-  // Lets every row give away so many similar records, fewer than it has, and take those of a near row or its
+  // Lets every row give away `size` similar records, fewer than it has, and take those of a near row or its
   // own, at the least total cost. At a temperature above zero, costs get random noise of that size. Returns
   // the number of rows that got other records.
   std::int64_t run(std::size_t size, double temperature);

@@ -200,7 +200,7 @@ class BoxTree {
   std::int32_t first_of(std::int32_t record) const { return first_of_[at(record)]; }
   // Of the records that a box covers, the first ones of equal ones, in ascending order.
   std::vector<std::int32_t> types_in(std::int32_t box, Search& search) const;
-  // Whether at least so many boxes cover a record.
+  // Whether at least `times` boxes cover a record.
   bool is_covered(std::int32_t record, std::int64_t times, Search& search) const;
   // The records that a box does not cover, but would cover after it grew around a record: the first ones of
   // equal ones, in ascending order. What lies inside the box already is skipped as a whole.

@@ -65,8 +65,8 @@ void Charges::charge(std::size_t rung, double threshold) {
   }
 }
 
-// Charges the highest, so that they become equal. If so many are left with a part of it that the rung would
-// rather charge all of them, a crowd's worth of users at a time, it does both.
+// Charges the highest, so that they become equal. If so many users are left with a part of it that it is
+// cheaper to charge all of them, a crowd's worth at a time, it does both.
 Charges::Level Charges::level(double cost) const {
   double alone = 0.0;
   for (int step = 0; step < kNewton; ++step) {

@@ -179,7 +179,7 @@ def exchangeable(steps: list[Step], model: Model) -> None:
     """Check by definition that an attacker who follows classes through all releases finds k, l and p.
 
     Persons are exchangeable if they were in the same releases, always in the same classes, and the same of
-    their carried columns changed each time. Whoever knows all of this cannot tell them from each other.
+    their carried columns changed each time. An attacker who knows all of this cannot tell them apart.
     """
     groups: dict[Any, set[str]] = {}
     values: dict[tuple[str, int], tuple[Any, ...]] = {}

@@ -35,7 +35,7 @@ WORLDS = 8
 TURNS = 7
 """How often each of them is released."""
 LAST = 3
-"""In none of so many last turns may the number of pieces grow: caches are filled in the first ones."""
+"""Number of last turns in which the number of pieces may not grow: caches are filled in the first ones."""
 
 
 def case(draw: Draw, folder: Path) -> str:
