@@ -240,7 +240,7 @@ def identifier_by_looks(name: str, cells: pl.Series) -> str | None:
     """
     texts = cells.drop_nulls() if cells.dtype == pl.String else pl.Series(dtype=pl.String)
     some = _Counted.of(texts.gather_every(len(texts) // _ENOUGH + 1))
-    form = some.form()
+    form = _identifiers(some.forms())
     if form is not None:
         return f"its values look like {form}"
     rule = named(name, last=False)
@@ -261,10 +261,16 @@ _IDENTIFIERS = {  # recognized by their form, regardless of the column's name
     "IP addresses": r"^\d{1,3}(\.\d{1,3}){3}$",
     "official numbers": r"^\d{3}-\d{2}-\d{4}$|^[A-Z]{2}\d{2}[ 0-9A-Z]{11,36}$",
 }
-_ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:[ ,T]|$)|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}(?:[ ,T]|$)"
+_ODD_DATES = "dates in another form"
+_NUMBERS = "numbers"
+_NUMBER = r"^\s*-?\d+(\.\d+)?\s*$"
+_FORMS = {
+    **_IDENTIFIERS,
+    _ODD_DATES: r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:[ ,T]|$)|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}(?:[ ,T]|$)",
+    _NUMBERS: _NUMBER,
+}
 _FEW_RECORDS = 20  # in fewer records, most values are different anyway
 _ENOUGH = 10_000  # texts that show which form most of a column have
-_NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
 
 
 class _Facts(NamedTuple):
@@ -300,7 +306,7 @@ class _Occurring(Protocol):
 
 
 class _Counted(NamedTuple):
-    """Different texts, and how often each occurs: a pattern looks at each of them once."""
+    """Different texts, and how often each occurs: the patterns look at each of them once."""
 
     different: pl.Series
     often: pl.Series
@@ -310,25 +316,17 @@ class _Counted(NamedTuple):
         counts = texts.alias("text").value_counts(name="often")
         return cls(counts["text"], counts["often"])
 
-    def mostly(self, pattern: str) -> bool:
-        """Return whether more than half of the texts match a pattern."""
-        return self._match({"": pattern}) is not None
-
-    def form(self) -> str | None:
-        """Return the form of identifiers that more than half of the texts have, or None."""
-        return self._match(_IDENTIFIERS)
-
-    def _match(self, patterns: Mapping[str, str]) -> str | None:
-        """Return the first of some patterns, by name, that more than half of the texts match, or None."""
+    def forms(self) -> list[str]:
+        """Return the forms that more than half of the texts have."""
         if not len(self.often):
-            return None
+            return []
         table = pl.DataFrame({"text": self.different, "often": self.often})
         matching = table.select(
-            pl.col("often").filter(pl.col("text").str.contains(pattern)).sum().alias(name)
-            for name, pattern in patterns.items()
+            pl.col("often").filter(pl.col("text").str.contains(pattern)).sum().alias(form)
+            for form, pattern in _FORMS.items()
         )
         most = int(self.often.sum()) // 2
-        return next((name for name, often in matching.row(0, named=True).items() if often > most), None)
+        return [form for form, often in matching.row(0, named=True).items() if often > most]
 
 
 class _Values(NamedTuple):
@@ -355,7 +353,7 @@ def _facts(cells: pl.Series, inferred: Inferred) -> _Facts:
     written = cells.dtype == pl.String
     texts = values if written and kind.any_text else values.clear().cast(pl.String)
     some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
-    counted = _Counted.of(some)
+    forms = _Counted.of(some).forms()
     return _Facts(
         inferred=inferred,
         kind=kind,
@@ -365,12 +363,17 @@ def _facts(cells: pl.Series, inferred: Inferred) -> _Facts:
         unique=found.unique,
         text=len(texts) > 0,
         whole=kind.numeric and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
-        form=counted.form(),
-        odd_dates=counted.mostly(_ODD_DATES),
-        odd_one_out=counted.mostly(_NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
+        form=_identifiers(forms),
+        odd_dates=_ODD_DATES in forms,
+        odd_one_out=_NUMBERS in forms and 2 < len(texts) == _matches(texts, _NUMBER) + 1,
         numbers=advice_on(some) if len(some) else None,
         timed=kind.measured and not kind.numeric and _have_times(values, inferred.date_format),
     )
+
+
+def _identifiers(forms: Sequence[str]) -> str | None:
+    """Return the first of some forms that is one of identifiers, or None."""
+    return next((form for form in forms if form in _IDENTIFIERS), None)
 
 
 def _have_times(values: pl.Series, form: str | None) -> bool:
