@@ -12,6 +12,10 @@ namespace shoal {
 
 namespace {
 
+// Number of records and boxes from which on each of the two trees has a thread: below, starting one takes
+// longer.
+constexpr std::size_t kShared = 4096;
+
 // The rows of a matrix, each of `width` numbers, in another order.
 template <typename T>
 std::vector<T> in_order(std::span<const T> rows, std::size_t width, const std::vector<std::int32_t>& order) {
@@ -38,7 +42,7 @@ ConsistencyGraph::ConsistencyGraph(std::span<const std::int32_t> records,
   };
   WorkStack<bool> trees(true);
   trees.push(false);
-  trees.run([&] { return build; }, 2);
+  trees.run([&] { return build; }, record_copies.size() + box_copies.size() < kShared ? 1 : 2);
   record_copies_ = in_order(record_copies, 1, records_->order());
   box_copies_ = in_order(box_copies, 1, boxes_->order());
   columns_ = extents.columns;
