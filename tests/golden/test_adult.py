@@ -73,7 +73,7 @@ def test_freeform_on_adult(
 
 
 def test_the_best_effort_loses_less_on_a_part_of_adult(adult: pl.DataFrame) -> None:
-    part = adult.sample(4_000, seed=1)
+    part = adult.sample(2_000, seed=1)
     schema = Schema.infer(part, quasi=QUASI, sensitive=["income"])
     balanced = anonymize(part, schema, Freeform(k=5))
     best = anonymize(part, schema, Freeform(k=5), effort="best")

@@ -241,7 +241,7 @@ def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
     ids=["k only", "frequency", "distinct", "entropy"],
 )
 def test_mondrian_at_size(demands: dict[str, float], relaxed: bool) -> None:
-    codes, attributes, sensitive = large_table(20_000)
+    codes, attributes, sensitive = large_table(10_000)  # enough for two threads
     run = partial(kernels.mondrian, codes, attributes, sensitive, k=5, relaxed=relaxed, **demands)
     classes = run()
     assert (run() == classes).all()
@@ -250,7 +250,7 @@ def test_mondrian_at_size(demands: dict[str, float], relaxed: bool) -> None:
     np.add.at(tally, (classes, sensitive[0][0]), 1)
     often = tally.sum(axis=1)
     shares = tally / often[:, None]
-    assert len(often) > 400
+    assert len(often) > 200
     assert often.min() >= 5
     assert shares.max() * demands.get("frequency_l", 0) <= 1 + 1e-9
     assert (tally > 0).sum(axis=1).min() >= demands.get("distinct", 0)

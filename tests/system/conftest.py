@@ -19,6 +19,23 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options of Java for short runs: most of the time would go into compiling what runs only once or twice."""
 
 
+SETTINGS = {
+    "spark.driver.extraJavaOptions": BRIEF,
+    "spark.executor.extraJavaOptions": BRIEF,
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""What lets Spark take less time for a few records."""
+
+
+@pytest.fixture(scope="session")
+def spark_configuration(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder for ``SPARK_CONF_DIR``: a command has the same settings of Java as the session of tests."""
+    folder = tmp_path_factory.mktemp("spark")
+    lines = [f"{name} {value}\n" for name, value in SETTINGS.items()]
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    return str(folder)
+
+
 @pytest.fixture(scope="session")
 def session() -> Iterator[Any]:
     """Return a session with a cluster of two worker processes; a test may kill one, and it is replaced."""
@@ -28,9 +45,7 @@ def session() -> Iterator[Any]:
         "spark.driver.maxResultSize": SMALL,
         "spark.executor.memory": "1g",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": BRIEF,
-        "spark.executor.extraJavaOptions": BRIEF,
-        "spark.sql.codegen.wholeStage": "false",
+        **SETTINGS,
     }
     with shoal.spark_session("local-cluster[2,1,1024]", settings) as opened:
         yield opened

@@ -438,14 +438,15 @@ def call(folder: Path, *arguments: str, **environment: str | None) -> subprocess
     )
 
 
-def test_the_command_brings_its_own_java(tmp_path: Path) -> None:
+def test_the_command_brings_its_own_java(tmp_path: Path, spark_configuration: str) -> None:
     people(400).write_csv(tmp_path / "in.csv")
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("bash", "chmod", "dirname", "id", "ls", "ps", "readlink", "rm", "sh", "stat", "uname"):
         (tools / tool).symlink_to(str(shutil.which(tool)))
     master = ("--master", "local[1]", "--block-rows", "180", "--json")
-    process = call(tmp_path, "in.csv", "-o", "out", *master, PATH=str(tools), JAVA_HOME=None)
+    variables = {"PATH": str(tools), "JAVA_HOME": None, "SPARK_CONF_DIR": spark_configuration}
+    process = call(tmp_path, "in.csv", "-o", "out", *master, **variables)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     # Nothing of Spark or Java, only that the table numbers its rows, and what to do about it.
@@ -477,12 +478,13 @@ def test_a_session_can_be_used_after_a_call_was_interrupted(session: Any) -> Non
     assert session.range(3).count() == 3
 
 
-def test_the_command_can_be_interrupted(tmp_path: Path) -> None:
+def test_the_command_can_be_interrupted(tmp_path: Path, spark_configuration: str) -> None:
     people(4_000).write_parquet(tmp_path / "in.parquet")
     refused = call(tmp_path, "in.parquet", "-o", "out", "--format", "csv")
     assert "writes Parquet" in refused.communicate(timeout=100)[1]
     assert refused.returncode == 2
-    process = call(tmp_path, "in.parquet", "-o", "out", "--master", "local[1]", "--work", "work")
+    arguments = ("in.parquet", "-o", "out", "--master", "local[1]", "--work", "work")
+    process = call(tmp_path, *arguments, SPARK_CONF_DIR=spark_configuration)
     deadline = time.monotonic() + 200
     while not any((tmp_path / "work").glob(".shoal.*/blocks")) and time.monotonic() < deadline:
         assert process.poll() is None
