@@ -29,7 +29,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="session")
 def spark_configuration(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a folder for ``SPARK_CONF_DIR``: a command has the same settings of Java as the session of tests."""
+    """Return a folder for ``SPARK_CONF_DIR`` that gives commands the settings of the session."""
     folder = tmp_path_factory.mktemp("spark")
     lines = [f"{name} {value}\n" for name, value in SETTINGS.items()]
     (folder / "spark-defaults.conf").write_text("".join(lines))

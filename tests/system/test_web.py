@@ -160,7 +160,8 @@ def test_wide_tables_and_files_that_are_no_workbooks_are_refused_in_plain_words(
 
 
 def test_all_uploads_together_have_a_limit(folder: Path, tmp_path: Path) -> None:
-    table = b"a,b\n" + (b"1" * 50 + b"," + b"2" * 44 + b"\n") * (LIMIT * 10_000)  # few rows: each server reads it
+    # Few rows: each server reads all of them.
+    table = b"a,b\n" + (b"1" * 50 + b"," + b"2" * 44 + b"\n") * (LIMIT * 10_000)
     # A server of its own: files that a page of another test still has would count, too.
     with running(folder, tmp_path, "--limit", str(LIMIT), "--keep", "0") as server:
         with ExitStack() as stack:
