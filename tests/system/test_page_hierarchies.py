@@ -65,7 +65,11 @@ def test_groups_are_made_by_keys_by_mouse_and_by_rule(
     visitor.wait("document.querySelectorAll('.tree li[data-label=inside] li').length === 4")
     visitor.press("edit_undo")
     visitor.press("edit_undo")
-    visitor.wait("!document.querySelector('.tree li[data-label=outside]')")
+    # The group "outside" was gone after the merge, too, and ticks are lost when the tree is drawn anew.
+    visitor.wait(
+        "document.querySelectorAll('.tree li[data-label=inside] li').length === 3"
+        " && !document.querySelector('.tree li[data-label=outside]')"
+    )
     tick(visitor, "inside")
     visitor.press("edit_split")
     visitor.wait("!document.querySelector('.tree li li')")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal.methods import Progress
 
@@ -58,15 +58,24 @@ def run_job(context: SparkContext, what: str, action: Callable[[], _Result], pro
 def _wait_for_tasks(context: SparkContext, group: str) -> None:
     """Wait for the last tasks of a group, which may write for a while after their job is cancelled.
 
-    Spark tells of jobs and tasks late if the machine is busy, so what happened until now comes first.
+    Which jobs and stages there were, Spark tells late if the machine is busy, so these events come first.
+    Which tasks run, only its scheduler knows: events leave out a task that began while its job was cancelled.
     """
     from py4j.protocol import Py4JError
 
     deadline = time.monotonic() + LAST_TASKS
     with suppress(Py4JError):  # its own limit is 10 s
         context._jsc.sc().listenerBus().waitUntilEmpty()
-    while time.monotonic() < deadline and any(stage.numActiveTasks for stage in _stages(context, group)):
+    stages = _stages(context, group)
+    while time.monotonic() < deadline and any(_has_tasks(context, stage) for stage in stages):
         time.sleep(0.1)
+
+
+def _has_tasks(context: SparkContext, stage: SparkStageInfo) -> bool:
+    """Return whether tasks of a stage run: its tasks are forgotten when the last of them has ended."""
+    scheduler: Any = context._jsc.sc().taskScheduler()
+    attempts = range(stage.currentAttemptId + 1)
+    return any(scheduler.taskSetManagerForAttempt(stage.stageId, each).isDefined() for each in attempts)
 
 
 def _share_done(context: SparkContext, group: str) -> float:
