@@ -314,11 +314,11 @@ def main() -> None:
             "(k-anonymity with k = l = m), all members of a class with a deleted patient leave with her. "
             "*m-invariance* (Xiao and Tao 2007) redraws the classes, keeps the set of diagnoses in the class "
             "of each patient the same, and adds made-up rows where one is missing. *Released*: patients in "
-            "the second release; *left out*: patients of the table who are not; *made up*: rows of nobody; "
-            "*GCP*: the loss of the second release, for those who are in it; "
+            "the second release; *left out*: patients of the table who are not; *made up*: rows of no "
+            "patient; *GCP*: the loss of the second release, for those who are in it; "
             "*rows*: the least number of rows of the first release that are left to a patient if the "
             "attacker links rows by diagnosis and days; *one row left*: patients with a single one. By the "
-            "diagnosis alone, both leave m values to everybody.",
+            "diagnosis alone, both leave m values to every patient.",
             markdown_table(
                 ("m", "new", "way", "released", "left out", "made up", "GCP", "rows", "one row left"),
                 beside_m_invariance(),

@@ -3,8 +3,8 @@
 A class has one row for each value of its *signature*, a set of at least m sensitive values. A person keeps
 her signature in all releases. Where a class lacks a value, a made-up row (a counterfeit) shows it.
 
-Example: with m = 2, Ann (flu) and Bob (gout) are a class. When Bob has left, Ann needs somebody with gout: a
-new patient, or a counterfeit.
+Example: with m = 2, Ann (flu) and Bob (gout) are a class. When Bob has left, Ann needs another patient with
+gout: a new one, or a counterfeit.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _split(signature: Signature, rows: list[Row], now: Patients) -> list[list[Ro
     size = len(next(iter(lists.values())))
     found = np.array([now.places[person] for person, _ in rows if person is not None])
     if not len(found):
-        return []  # counterfeits alone protect nobody
+        return []  # counterfeits alone protect no person
     if size == 1:
         return [[(persons[0], value) for value, persons in lists.items()]]
     column = int(np.argmax(found.max(axis=0) - found.min(axis=0)))

@@ -111,7 +111,7 @@ class Diversification {
   BoxTree& tree_;
   std::vector<std::vector<std::int32_t>> columns_;  // the owners last, if there are any
   std::vector<Variety> asked_;                      // per column
-  std::vector<std::vector<std::int32_t>> owners_;   // per type, ascending; empty if nobody asks
+  std::vector<std::vector<std::int32_t>> owners_;   // per type, ascending; empty without persons
   std::int64_t widest_;
   std::vector<std::int32_t> record_of_, row_of_;
   std::vector<std::int64_t> width_;  // per row: how many records it covers

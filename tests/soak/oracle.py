@@ -286,7 +286,7 @@ def _k_map(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
 def _delta_presence(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
     covered = _covered_people(reading, asked)
     if not all(covered):
-        yield "a row covers nobody of the population"
+        yield "a row covers no one of the population"
     chances = [Fraction(0)] * len(next(iter(asked["population"].values())))
     for people in covered:
         for each in people:

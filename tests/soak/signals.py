@@ -72,7 +72,7 @@ def runs(draw: Draw, folder: Path, engine: str) -> str:
         COUNTS[f"signals, {engine}"] += 1
     faults.finished(folder, faults.command(engine, "3", fresh=True))
     left = sorted(each.name for each in folder.iterdir() if each.name != "temporary")
-    # Nobody removes the files of a Java that was killed itself.
+    # The files of a Java that was killed itself are not removed.
     own = SPARKS_OWN if killed else SPARKS_OWN[3:]
     if engine == "spark":
         left += [each.name for each in (folder / "temporary").iterdir() if not each.name.startswith(own)]

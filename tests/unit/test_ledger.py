@@ -84,9 +84,9 @@ def test_what_is_no_ledger(tmp_path: Path) -> None:
             Ledger.read(tmp_path / "ledger.json")
     (tmp_path / "ledger.json").write_text(json.dumps(WHOLE))
     assert Ledger.read(tmp_path / "ledger.json").releases == (RELEASE,)
-    nobody = Schema.infer(PATIENTS, quasi=["age"], drop=["name", "patient"])
+    no_person = Schema.infer(PATIENTS, quasi=["age"], drop=["name", "patient"])
     with pytest.raises(InputError, match="a ledger needs a column"):
-        Ledger.read(tmp_path / "none.json").unpublished(PATIENTS, nobody)
+        Ledger.read(tmp_path / "none.json").unpublished(PATIENTS, no_person)
 
 
 def test_the_command_finds_what_came_before(tmp_path: Path) -> None:

@@ -148,8 +148,8 @@ def test_the_decision_rule() -> None:
     assert chosen(0.2, 5, 4, 6) == ("snb", 4)
     assert chosen(0.2, 5, 6, 7) == ("zayatz", 5)
     assert chosen(0.2, 5, None, 7) == ("zayatz", 5)
-    nobody = population_uniques(np.array([2, 3]), 0.1)
-    assert (nobody.dankar, nobody.chosen) == (0, "none")
+    no_one = population_uniques(np.array([2, 3]), 0.1)
+    assert (no_one.dankar, no_one.chosen) == (0, "none")
     assert population_uniques(np.array([1, 1, 3]), 1).dankar == 2
 
 

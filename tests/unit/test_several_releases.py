@@ -266,7 +266,7 @@ def test_figures_if_no_row_covers_anybody() -> None:
 
 
 def test_a_release_that_was_not_made_from_its_table_is_refused() -> None:
-    """Rows that cover nobody leave no record with too few rows: without this check, all was well."""
+    """Rows that cover no record leave no record with too few rows: without this check, all was well."""
     ages, ill = [20, 21, 22, 23] * 3, list("abcd") * 3
     original = pl.DataFrame({"age": ages, "ill": ill})
     schema = shoal.Schema.infer(original, quasi=["age"], sensitive=["ill"])

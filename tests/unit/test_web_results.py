@@ -148,8 +148,8 @@ def test_what_a_release_after_another_does_not_support_is_named() -> None:
     given: dict[str, Any] = {"after_release": ("r.csv", Path("r.csv")), "keep_rows": True}
     _, problems = read_after(given.get, schema, {"hold_out": 0.1, "most_per_person": 2}, "parquet")
     assert set(problems) == {"hold_out", "most_per_person", "after_table", "after_key", "form"}
-    nobody = shoal.Schema((shoal.Column("age", shoal.Role.QUASI),))
-    assert read_after(given.get, nobody, {}, "csv") == (None, {})
+    no_person = shoal.Schema((shoal.Column("age", shoal.Role.QUASI),))
+    assert read_after(given.get, no_person, {}, "csv") == (None, {})
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,7 @@ def _by_records(
     """Return the persons and the records of a table without a person column: equal records are the same.
 
     A person whose record changed cannot be recognized. So every record that was published must still be in
-    the table: then nobody's record changed, and all other records are of new persons.
+    the table: then no record changed, and all other records are of new persons.
 
     Raises
     ------

@@ -168,7 +168,7 @@ class _Present(Sides):
     model: DeltaPresence
 
     def accepts(self, left: Records, right: Records) -> bool:
-        # With a lower bound, nobody whom the two together cover may be covered by neither.
+        # With a lower bound, all whom the two together cover must be covered by one of them.
         both = np.concatenate((left, right)) if self.model.delta_min > 0 else None
         together = repeat(None) if both is None else self.people.covered(both)
         forms = zip(self.people.covered(left), self.people.covered(right), together, strict=False)
