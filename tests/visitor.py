@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 from browser import Browser
 
 SHOAL = [sys.executable, "-m", "shoal"]
-PATIENCE = 300  # seconds until something surely went wrong, also on a busy machine
+PATIENCE = 40  # seconds until something surely went wrong, also on a busy machine
+ROUNDS = 20  # questions to the server, after which a page that still changes is taken as it is
 
 
 class Server:
@@ -108,7 +109,15 @@ class Visitor:
         self.wait("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
 
     def wait(self, condition: str) -> None:
-        self.browser.wait(f"return {condition}", seconds=PATIENCE)
+        """Wait until a condition is true on the page; if it never is, the error has what the page shows."""
+        from selenium.common.exceptions import TimeoutException
+
+        try:
+            self.browser.wait(f"return {condition}", seconds=PATIENCE)
+        except TimeoutException as error:
+            shown = self.browser.run("return document.body.innerText")
+            error.add_note(f"Waited for {condition}\nThe page shows:\n{shown}")
+            raise
 
     def press(self, name: str) -> None:
         self.browser.run(f"document.getElementById({name!r}).click()")
@@ -157,13 +166,23 @@ class Visitor:
         )
 
     def settle(self) -> None:
-        """Wait until the server has answered everything that was said so far."""
+        """Wait until the server has answered everything that was said so far, and nothing follows from it.
+
+        What is drawn tells its values, and these may change what is drawn: a page is settled if its fields and
+        parts are the same after two answers. Otherwise a box beside warnings may appear after it was looked for.
+        """
         script = """
         const done = arguments[arguments.length - 1];
-        Shiny.shinyapp.makeRequest('uploadInit', [[]], () => setTimeout(done, 50), done);
+        const parts = () => [...document.querySelectorAll('[id]')].map(each => each.id + each.hidden);
+        const tell = () => setTimeout(() => done(JSON.stringify([parts(), Shiny.shinyapp.$inputValues])), 50);
+        Shiny.shinyapp.makeRequest('uploadInit', [[]], tell, done);
         """
-        for _ in range(2):  # what is drawn tells its values, and these may change what is drawn
-            self.browser.driver.execute_async_script(script)
+        before = None
+        for _ in range(ROUNDS):
+            now = self.browser.driver.execute_async_script(script)
+            if now == before:
+                return
+            before = now
 
     def go(self) -> None:
         """Start a run; tick the box beside the warnings, if there is one."""
