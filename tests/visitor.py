@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from browser import Browser
 
 SHOAL = [sys.executable, "-m", "shoal"]
-PATIENCE = 40  # seconds until something surely went wrong, also on a busy machine
+PATIENCE = 300  # seconds until something surely went wrong, also on a busy machine
 ROUNDS = 20  # questions to the server, after which a page that still changes is taken as it is
 
 
