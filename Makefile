@@ -125,7 +125,16 @@ $(VENV)/release: $(VENV)/dev
 	touch $@
 
 # The developers' install contains the core, so `make demo` finds it there. With tools that stay, what was compiled
-# stays as well: only sources that change are compiled again.
+# stays as well: only sources that change are compiled again. The kernels are compiled while libraries are installed.
 $(VENV)/dev: $(VENV)/tools $(NATIVE)
-	$(PIP) --editable ".[dev]" --no-build-isolation --config-settings=$(WERROR)
+	$(MAKE) --no-print-directory --jobs 2 $(VENV)/libraries $(VENV)/compiled
 	touch $(VENV)/core $@
+
+$(VENV)/libraries: $(VENV)/tools pyproject.toml constraints.txt
+	$(BIN)/python distribution/dependencies.py dev >$(VENV)/libraries.txt
+	$(PIP) --requirement $(VENV)/libraries.txt
+	touch $@
+
+$(VENV)/compiled: $(VENV)/tools $(NATIVE)
+	$(PIP) --no-deps --editable . --no-build-isolation --config-settings=$(WERROR)
+	touch $@

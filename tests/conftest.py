@@ -37,6 +37,7 @@ NATIVE = os.environ.get("SHOAL_NATIVE")
 # The same examples in every run, so that no test fails by chance; a campaign draws others, and many more.
 settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=ORDINARY)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
+settings.register_profile("fewest", settings.get_profile("shoal"), max_examples=4)
 settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
 settings.load_profile("shoal")
 

@@ -19,7 +19,7 @@ build() {  # folder, sanitizers
   cmake --build "$1" --parallel
 }
 
-run() {  # folder, runtime of the sanitizer, arguments for pytest
+run() {  # folder, runtime of the sanitizer, profile of hypothesis, arguments for pytest
   local core runtime standard
   core=$(find "$1" -maxdepth 1 -name '_native*.so' -print -quit)
   runtime=$("$compiler" -print-file-name="$2")
@@ -27,8 +27,8 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   # Full capture keeps what the runtime says. Objects of Python may come from its own allocator, which takes less
   # time: kernels are handed none, and arrays and vectors come from the allocator of the C library.
   (cd "$root" && env SHOAL_NATIVE="$core" PYTHONMALLOC=pymalloc LD_PRELOAD="$runtime $standard" \
-    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
-    -m "not slow and not large" "${tests[@]}" "${@:3}")
+    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile="$3" \
+    -m "not slow and not large" "${tests[@]}" "${@:4}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0
@@ -48,7 +48,7 @@ case ${1-} in addresses | races) what=$1; shift ;; esac
 if [[ $what != races ]]; then
   echo "== addresses and undefined behaviour"
   build "$root/build/sanitize" ON
-  run "$root/build/sanitize" libasan.so "$@"
+  run "$root/build/sanitize" libasan.so few "$@"
 fi
 
 if [[ $what != addresses ]]; then
@@ -56,5 +56,6 @@ if [[ $what != addresses ]]; then
   build "$root/build/sanitize-thread" thread
   # Older runtimes do not find their way about where addresses are randomized widely.
   if setarch --addr-no-randomize true 2>/dev/null; then unrandomized=(setarch --addr-no-randomize); fi
-  run "$root/build/sanitize-thread" libtsan.so "$@"
+  # A race depends on how threads meet, not on what an example contains: four of each test are enough.
+  run "$root/build/sanitize-thread" libtsan.so fewest "$@"
 fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,3 +144,11 @@ def test_the_changelog_follows_its_format() -> None:
     assert kinds <= {
         f"### {kind}" for kind in ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
     }
+
+
+def test_libraries_are_installed_beside_the_kernels_from_the_same_list() -> None:
+    script = ROOT / "distribution" / "dependencies.py"
+    printed = subprocess.run([sys.executable, script, "dev"], capture_output=True, text=True, check=True)
+    named = {each for extra in PROJECT["optional-dependencies"].values() for each in extra}
+    wanted = {*PROJECT["dependencies"], *(each for each in named if not each.startswith(PROJECT["name"]))}
+    assert set(printed.stdout.splitlines()) == wanted  # the extra for development contains all others
