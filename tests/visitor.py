@@ -168,8 +168,8 @@ class Visitor:
     def settle(self) -> None:
         """Wait until the server has answered everything that was said so far, and nothing follows from it.
 
-        What is drawn tells its values, and these may change what is drawn: a page is settled if its fields and
-        parts are the same after two answers. Otherwise a box beside warnings may appear after it was looked for.
+        What is drawn tells its values, and these may change what is drawn: a page is settled if its fields
+        and parts are the same after two answers. Otherwise, a box beside warnings may appear too late.
         """
         script = """
         const done = arguments[arguments.length - 1];
