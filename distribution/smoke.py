@@ -34,7 +34,7 @@ def main() -> None:
         library(Path(folder))
         command_line(Path(folder))
     core = Path(sys.modules["shoal.kernels._native"].__file__ or "").name
-    print(f"shoal {version('shoal-privacy')} works: Python {sys.version.split()[0]}, {core}")  # noqa: T201
+    print(f"shoal {version('shoal-privacy')} works: Python {sys.version.split()[0]}, {core}")
 
 
 def library(folder: Path) -> None:

@@ -187,7 +187,7 @@ def run(*words: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT)
 
 def say(text: str) -> None:
     """Print what happens."""
-    print(f"== {text}", flush=True)  # noqa: T201
+    print(f"== {text}", flush=True)
 
 
 if __name__ == "__main__":
