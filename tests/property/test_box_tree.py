@@ -407,6 +407,26 @@ def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
     event(f"swaps: {swaps > 0}, grown: {len(found.grown[0]) > 0}")
 
 
+def test_fewer_rows_grow_if_they_may_be_wider() -> None:
+    rng = np.random.default_rng(1)
+    codes = np.sort(rng.integers(0, 100, 60)).astype(np.int32)[:, None]
+    graph = ((np.arange(60)[:, None] + np.arange(3)) % 60).astype(np.int32)
+    labels = [((rng.random(60) < 0.15).astype(np.int32), 2)]
+    loss = Geometry(RANGE, 1 / 99, 100, np.arange(100.0))
+    grown = []
+    for doublings in (0, 3):  # a row may cover 3 records, or 24
+        tree = BoxTree(codes, [loss], 3)
+        found = Diversification(
+            tree, graph, labels, graph[:, 0], widest=3, frequency_l=0.0, distinct=2, entropy=0.0
+        )
+        for _ in range(doublings):
+            found.allow_wider()
+        while found.violated:
+            assert found.widen() > 0
+        grown.append(len(found.grown[0]))
+    assert grown[1] < grown[0]
+
+
 def test_a_hundred_thousand_categories() -> None:
     rng = np.random.default_rng(3)
     codes = rng.integers(0, LARGE, (3_000, 1), dtype=np.int32)
