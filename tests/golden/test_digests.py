@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -227,7 +228,7 @@ def test_the_record_has_every_case_and_no_other() -> None:
 
 
 if __name__ == "__main__":
-    shared = Path(__file__).resolve().parents[3] / "shared" / "data"
+    shared = Path(os.environ.get("SHOAL_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
     record = {}
     for number, (title, each) in enumerate(CASES.items()):
         with tempfile.TemporaryDirectory() as temporary:

@@ -24,7 +24,7 @@ from soaking import Campaign, Finding
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build" / "mutants"
 ROOM = "attacks"
-SECONDS = 100
+SECONDS = 60
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
 TESTS = (
     "unit/test_matches.py",
