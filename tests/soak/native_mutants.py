@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,8 @@ TREE = ROOT / "build" / "mutants"
 ROOM = "attacks"
 SECONDS = 60
 """A mutant that keeps the tests busy for more processor time counts as killed, apart from the others."""
+MEMORY = 4 << 30
+"""Bytes that tests of a mutant may hold: some of them ask for ever more."""
 TESTS = (
     "unit/test_matches.py",
     "property/test_match_laws.py",
@@ -109,6 +112,8 @@ def built() -> Path:
     TREE.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "native", TREE / "native", dirs_exist_ok=True)
     shutil.copy(ROOT / "CMakeLists.txt", TREE)
+    for file in (TREE / "native" / ROOM).iterdir():
+        file.touch()  # what was compiled may be a mutant of a campaign that was stopped
     asked = [sys.executable, "-m", "nanobind", "--cmake_dir"]
     nanobind = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     words = [
@@ -146,12 +151,17 @@ def _tested(core: Path) -> int:
             env=os.environ | {"SHOAL_NATIVE": str(core)},
             capture_output=True,
             timeout=WAITING * SECONDS,
-            preexec_fn=lambda: limit_time(SECONDS),
+            preexec_fn=_limited,
             check=False,
         )
     except subprocess.TimeoutExpired:
         return -signal.SIGXCPU
     return done.returncode
+
+
+def _limited() -> None:
+    limit_time(SECONDS)
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 CAMPAIGN = Campaign("native-mutants", case, slice=0, by_name=True)
