@@ -12,6 +12,8 @@ from shoal import kernels
 from shoal.base.ragged import Lists, ascending_sets
 
 WIDTH = 7
+MANY = 600
+"""Items of which sets are searched without bitmaps, even if most of them do not occur."""
 sets = st.sets(st.integers(0, WIDTH - 1))
 worlds = st.tuples(sets, sets, st.integers(-1, WIDTH))
 
@@ -37,16 +39,21 @@ def is_world(candidate: set[int], base: set[int], uncertain: set[int], errors: i
 def test_possible_worlds_are_found(
     drawn: list[set[int]], asked: list[tuple[set[int], set[int], int]]
 ) -> None:
-    found = kernels.sets_among_worlds(
-        lists(drawn).arrays,
-        lists(base for base, _, _ in asked).arrays,
-        lists(uncertain for _, uncertain, _ in asked).arrays,
-        np.array([errors for _, _, errors in asked], dtype=np.int32),
-        WIDTH,
+    expected = [[i for i, candidate in enumerate(drawn) if is_world(candidate, *world)] for world in asked]
+    assert possible(drawn, asked, WIDTH) == possible(drawn, asked, MANY) == expected
+
+
+def possible(drawn: Any, asked: list[tuple[set[int], set[int], int]], width: int) -> list[list[int]]:
+    """Return which sets may stand behind each generalized one."""
+    return plain(
+        kernels.sets_among_worlds(
+            lists(drawn).arrays,
+            lists(base for base, _, _ in asked).arrays,
+            lists(uncertain for _, uncertain, _ in asked).arrays,
+            np.array([errors for _, _, errors in asked], dtype=np.int32),
+            width,
+        )
     )
-    assert plain(found) == [
-        [i for i, candidate in enumerate(drawn) if is_world(candidate, *world)] for world in asked
-    ]
 
 
 def test_possible_worlds_are_found_among_many_sets_on_all_cores() -> None:
@@ -59,18 +66,13 @@ def test_possible_worlds_are_found_among_many_sets_on_all_cores() -> None:
         base = set(drawn[random.integers(len(drawn))])
         uncertain = set(random.choice(width, random.integers(0, 12), replace=False).tolist())
         asked.append((base, uncertain, int(random.integers(0, 7))))
-    found = kernels.sets_among_worlds(
-        lists(drawn).arrays,
-        lists(base for base, _, _ in asked).arrays,
-        lists(uncertain for _, uncertain, _ in asked).arrays,
-        np.array([errors for _, _, errors in asked], dtype=np.int32),
-        width,
-    )
+    found = possible(drawn, asked, width)
+    assert possible(drawn, asked, MANY) == found
     bits = np.zeros((len(drawn), width), dtype=np.bool_)
     for i, each in enumerate(drawn):
         bits[i, list(each)] = True
     several = 0
-    for (base, uncertain, errors), covered in zip(asked, plain(found), strict=True):
+    for (base, uncertain, errors), covered in zip(asked, found, strict=True):
         bitmap = np.isin(np.arange(width), list(base))
         doubtful = np.isin(np.arange(width), list(uncertain))
         wrong = bits ^ bitmap
