@@ -154,6 +154,11 @@ def test_chains_see_every_matching_equally_often() -> None:
     assert complete.tolist() == [True]
     assert steps > 400_000
     assert shares == pytest.approx(np.repeat(chance[record, box][:, None], 2, axis=1), abs=0.006)
+    # Of few walks, each record has one box after each of them.
+    record, box, shares, complete, _ = chains.run(np.array([0], np.int32), 10, 600.0)
+    for share in shares.T:
+        assert np.bincount(record, share, 4) == pytest.approx(np.ones(4))
+        assert np.bincount(box, share, 4) == pytest.approx(np.ones(4))
 
 
 def neighbourhoods(edges: Edges) -> Neighbourhoods:
