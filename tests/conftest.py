@@ -81,9 +81,9 @@ def _one_thread_of_polars() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start two workers more than there are cores: tests of pages and of Spark have one each, and often wait."""
+    """Start one worker more than there are cores: tests of pages, of Spark and of processes often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 2
+    return cores + 1
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -174,15 +174,17 @@ class Visitor:
         script = """
         const done = arguments[arguments.length - 1];
         const parts = () => [...document.querySelectorAll('[id]')].map(each => each.id + each.hidden);
-        const tell = () => setTimeout(() => done(JSON.stringify([parts(), Shiny.shinyapp.$inputValues])), 50);
-        Shiny.shinyapp.makeRequest('uploadInit', [[]], tell, done);
+        const tell = () => {
+            const before = window.settled;
+            window.settled = JSON.stringify([parts(), Shiny.shinyapp.$inputValues]);
+            done(window.settled === before);
+        };
+        Shiny.shinyapp.makeRequest('uploadInit', [[]], () => setTimeout(tell, 50), done);
         """
-        before = None
+        self.browser.run("delete window.settled")
         for _ in range(ROUNDS):
-            now = self.browser.driver.execute_async_script(script)
-            if now == before:
+            if self.browser.driver.execute_async_script(script) is True:
                 return
-            before = now
 
     def go(self) -> None:
         """Start a run; tick the box beside the warnings, if there is one."""
