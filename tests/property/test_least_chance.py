@@ -118,6 +118,20 @@ def test_no_row_carries_a_record_more_often_than_the_least_chance(graph: Graph) 
     assert np.abs(counts / DRAWS - chance).max() < 5 * np.sqrt(0.25 / DRAWS)
 
 
+def test_links_are_as_even_as_the_least_chance_allows() -> None:
+    """A row of two records makes it 1/2; three different rows of all records share what is left evenly."""
+    graph = graph_of(np.arange(4), np.zeros(4, dtype=np.int_), np.array([1, 3, 4, 5]))
+    matches = graph.matches()
+    assert least_chance(graph, matches) == Fraction(1, 2)
+    part = graph.within(matches, np.ones(matches.components, dtype=np.bool_))
+    everything = part.parts(np.unique(part.component_of_box).astype(np.int64))
+    record, box, expected = kernels.evenest_links(part.neighbourhoods, everything)
+    chance = np.zeros((4, 4))
+    chance[part.boxes[box], part.records[record]] = expected
+    rows = chance[graph.row_type][:, graph.record_type]
+    np.testing.assert_allclose(rows, [[1 / 2, 1 / 2, 0, 0], *[[1 / 6, 1 / 6, 1 / 3, 1 / 3]] * 3], atol=1e-4)
+
+
 def test_a_regular_graph_has_the_least_chance_of_one_in_its_degree() -> None:
     low = np.arange(30, dtype=np.int32)
     codes = low[:, None]
