@@ -26,6 +26,9 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 # Tests start hundreds of processes: without files of bytecode, each compiles the whole package again (0.25 s).
 export PYTHONDONTWRITEBYTECODE :=
 
+# And in each of them, NumPy starts threads for linear algebra, which take a tenth of a second and then have no work.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: demo test quick campaign soak check check-lint check-format check-native check-types check-tests check-layers setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
 demo: $(VENV)/core

@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A seed alone means a campaign, too: otherwise it would say nothing.
     """
+    gc.disable()  # until all tests are collected: modules that are loaded leave hardly any garbage
     # In pyproject.toml this would import Shoal, and with it the installed core, before another one is chosen.
     config.addinivalue_line("filterwarnings", "ignore::shoal.errors.ShoalWarning")
     chosen = config.option
@@ -90,6 +91,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Let no collection of garbage look through modules and tests, which stay until the end."""
     if not session.config.option.collectonly:
         gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,6 +32,14 @@ inline std::size_t most_threads() {
   return most;
 }
 
+// Whether a job is divided among threads however small it is. It is in the build that looks for data races:
+// there, the small examples of property tests show races, too.
+#ifdef SHOAL_DIVIDE_ALWAYS
+constexpr bool kDivideAlways = true;
+#else
+constexpr bool kDivideAlways = false;
+#endif
+
 // Starts `count` threads that call work(), which must not throw. If the system grants fewer, for lack of
 // threads or memory, those do the work.
 template <typename Work>
@@ -64,7 +72,8 @@ class WorkStack {
   // here.
   template <typename MakeWorker>
   void run(const MakeWorker& make_worker, std::int64_t at_once) {
-    const std::int64_t count = std::min(static_cast<std::int64_t>(most_threads()), at_once);
+    const auto most = static_cast<std::int64_t>(most_threads());
+    const std::int64_t count = kDivideAlways ? most : std::min(most, at_once);
     const auto mine = [&] { work(make_worker); };
     const auto helper = [&] {
       const Helping helping(stopping_);
@@ -111,11 +120,11 @@ class WorkStack {
   std::atomic<bool> stopping_{false};
 };
 
-// Calls make_worker() once in each thread and hands the worker every number from 0 to count - 1 once, in
-// stretches of `grain`. Small jobs stay in the calling thread. The first exception a worker throws ends the
-// work and is thrown again here, after all threads have ended.
+// Calls make_worker() once in each of at most `threads` threads and hands the worker every number from 0 to
+// count - 1 once, in stretches of `grain`. The first exception a worker throws ends the work and is thrown
+// again here, after all threads have ended.
 template <typename MakeWorker>
-void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) {
+void divide(std::size_t count, std::size_t grain, std::size_t threads, const MakeWorker& make_worker) {
   std::atomic<std::size_t> taken{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -140,11 +149,24 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
     const Helping helping(stopping);
     work();
   };
-  const std::size_t most = std::min(most_threads(), count / (4 * grain));
-  auto threads = start_threads(most > 1 ? most - 1 : 0, helper);
+  const std::size_t most = std::min(most_threads(), threads);
+  auto helpers = start_threads(most > 1 ? most - 1 : 0, helper);
   work();
-  for (auto& thread : threads) thread.join();
+  for (auto& thread : helpers) thread.join();
   if (failure) std::rethrow_exception(failure);
+}
+
+// Divides numbers that take little time each. Small jobs stay in the calling thread.
+template <typename MakeWorker>
+void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) {
+  if constexpr (kDivideAlways) grain = 1;
+  divide(count, grain, kDivideAlways ? count : count / (4 * grain), make_worker);
+}
+
+// Divides numbers that take milliseconds or more each: already two of them are worth a second thread.
+template <typename MakeWorker>
+void share_parts(std::size_t count, const MakeWorker& make_worker) {
+  divide(count, 1, count, make_worker);
 }
 
 // The numbers 0 .. n - 1 in an order in which neighbours are far apart.

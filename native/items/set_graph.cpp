@@ -292,7 +292,7 @@ std::int64_t SetGraph::reassign(std::int32_t times, double temperature, RandomWo
   for (std::size_t record = 0; record < home.size(); ++record)
     home[record] = part_of[at(rows_of_[record * degree_])];
   std::atomic<std::int64_t> moved{0};
-  share(cut.size(), 1, [&] {
+  share_parts(cut.size(), [&] {
     return [&, part = Part(*this), mine = std::vector<char>(home.size(), 0)](std::size_t i) mutable {
       for (std::size_t record = 0; record < home.size(); ++record)
         mine[record] = home[record] == static_cast<std::int32_t>(i);

@@ -213,7 +213,7 @@ class Segment {
 
 std::vector<std::int32_t> shorten(const PackedSets& sets, std::vector<std::int32_t> order,
                                   std::span<const std::int32_t> starts, std::int32_t kicks) {
-  share(starts.size(), 1, [&] {
+  share_parts(starts.size(), [&] {
     return [&, segment = Segment(sets)](std::size_t i) mutable {
       const auto begin = static_cast<std::size_t>(starts[i]);
       const std::size_t end = i + 1 < starts.size() ? static_cast<std::size_t>(starts[i + 1]) : order.size();

@@ -178,7 +178,7 @@ std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, con
   for (std::size_t i = 0; i < cut.size(); ++i)
     seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
   std::atomic<std::int64_t> sum{0};
-  share(cut.size(), 1, [&] {
+  share_parts(cut.size(), [&] {
     return [&, numbers =
                    std::vector<std::int32_t>(costs_.size(), Neighbourhood::kUnknown)](std::size_t i) mutable {
       Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight, numbers, owners_);

@@ -83,6 +83,16 @@ def test_the_audit_confirms_every_level(
     assert release.recoding.covers().all()
 
 
+def test_a_row_covers_the_record_it_carries_not_the_one_with_its_number() -> None:
+    """With p = 2, the row that carries t covers everybody, and rows are those of a graph as in `freeform`."""
+    frame = pl.DataFrame({"a": [0] * 6, "b": [0, 0, 0, 0, 1, 0], "secret": list("ssssst")})
+    schema = Schema.infer(frame, quasi=["a", "b"], sensitive=["secret"])
+    for seed in range(20):
+        recoding = anonymize(frame, schema, KK(k=2, p=2, chance=0.5), seed=seed).recoding
+        assert recoding.graph is not None
+        assert recoding.covers().all()
+
+
 @pytest.mark.parametrize("randomized", [False, True])
 @given(drawn=tables(min_rows=3, max_rows=12, sensitive=True), data=st.data())
 def test_rows_only_grow_from_step_to_step(

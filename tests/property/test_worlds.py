@@ -63,7 +63,7 @@ def test_possible_worlds_are_found_among_many_sets_on_all_cores() -> None:
     often = random.random(width) ** 3
     drawn = list({frozenset(np.flatnonzero(random.random(width) < often).tolist()) for _ in range(1500)})
     asked = []
-    for _ in range(400):
+    for _ in range(600):  # two threads for 512
         base = set(drawn[random.integers(len(drawn))])
         uncertain = set(random.choice(width, random.integers(0, 12), replace=False).tolist())
         asked.append((base, uncertain, int(random.integers(0, 7))))

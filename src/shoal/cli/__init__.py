@@ -21,8 +21,10 @@ def main() -> NoReturn:
         number = getattr(signal, name, None)  # there is no SIGHUP on Windows
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _leave)
-    from shoal.cli.app import main as run
+    from shoal.base.starting import loading
 
+    with loading():
+        from shoal.cli.app import main as run
     run()
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shoal.engines.additions import packed, unpacked
 from shoal.engines.blocks import BlockFacts, Task, anonymize_block, united
 from shoal.engines.cutting import CutTree
-from shoal.engines.workers import DIED, PARALLEL, Crew, tell
+from shoal.engines.workers import DIED, PARALLEL, Crew, answering, tell
 from shoal.engines.workspace import emptied, private_file, unfinished, write_whole
 from shoal.errors import InputError, Reason
 from shoal.files.writing import write_parquet
@@ -28,7 +28,7 @@ from shoal.methods import Progress
 PART, FACTS = "part.parquet", "facts.pickle"
 """The files of a block that is done: the rows to publish, and what is known about them."""
 _TASK, _UNITS, _BLOCKS = "task.pickle", "units.json", "blocks"
-WORKER = "from shoal.engines.disk_blocks import answer; answer()"
+WORKER = answering("shoal.engines.disk_blocks")
 """What the process of a block runs."""
 
 

@@ -16,7 +16,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from shoal.base.randomness import Randomness, checked_seed
 from shoal.engines.additions import modules_used, packed, unpacked
 from shoal.engines.local import anonymize
-from shoal.engines.workers import DIED, Crew, tell
+from shoal.engines.workers import DIED, Crew, answering, tell
 from shoal.errors import InputError, Reason
 from shoal.measures.queries import draw_queries, read_error
 from shoal.methods import Progress, method_for, silent
@@ -28,7 +28,7 @@ QUESTIONS = 60
 """The number of random questions that each release answers; all runs are asked the same."""
 MOST_ROWS = 50_000
 """Larger releases are not asked, since reading them takes long."""
-_WORKER = "from shoal.engines.runs import answer; answer()"
+_WORKER = answering("shoal.engines.runs")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,18 @@ _LENGTH = 8
 """The number of bytes that say how long the task or the result after them is."""
 
 
+def answering(module: str) -> str:
+    """Return the code of a worker process that lets a module answer.
+
+    Parameters
+    ----------
+    module
+        Has a function ``answer`` that calls `tell`.
+    """
+    loaded = f"with loading():\n    from {module} import answer\n"
+    return f"from shoal.base.starting import loading\n{loaded}answer()\n"
+
+
 class Crew:
     """The worker processes of a run.
 

@@ -153,9 +153,13 @@ class Recoding:
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
-        """Return for each row whether it covers its record (see `records`) in every attribute."""
+        """Return for each row whether it covers, in every attribute, the record whose other columns it has.
+
+        If that record is drawn later, or each record has its own row, it is the one of `records`.
+        """
+        carried = self.records if self.assignment is None else self.assignment
         inside = [
-            v.covers(self.box, a.codes[self.records])
+            v.covers(self.box, a.codes[carried])
             for v, a in zip(self.values, self.table.attributes, strict=True)
         ]
         return np.asarray(np.logical_and.reduce(inside))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from shoal.measures import MEASURES, Measure, headlines
@@ -42,6 +43,7 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     )
 
 
+@cache
 def _libraries() -> str:
     """Return the scripts that draw the chart."""
     import vl_convert  # late: it starts a JavaScript engine

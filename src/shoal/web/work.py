@@ -20,9 +20,11 @@ from shoal.errors import InputError, InternalError, Reason, ShoalWarning
 from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = """\
-from shoal.engines.additions import load_found
-load_found({})
-from shoal.web.work import answer
+from shoal.base.starting import loading
+with loading():
+    from shoal.engines.additions import load_found
+    load_found({})
+    from shoal.web.work import answer
 answer()
 """
 _LONGEST_LINE = 1 << 27  # a report with all its charts is one line
