@@ -14,7 +14,8 @@ namespace shoal {
 
 namespace label_counting {
 
-constexpr std::int32_t kShared = 2048;  // smaller nodes are finished by the thread that has them
+constexpr std::int32_t kShared =
+    kDivideAlways ? 8 : 2048;  // smaller nodes are finished by the thread that has them
 
 // How many boxes have each label, while boxes are added one after the other and taken back in reverse.
 class Tally {

@@ -32,8 +32,8 @@ inline std::size_t most_threads() {
   return most;
 }
 
-// Whether a job is divided among threads however small it is. It is in the build that looks for data races:
-// there, the small examples of property tests show races, too.
+// Whether a job is divided among threads however small it is. It is in builds with sanitizers: there, the
+// small examples of property tests show races, too.
 #ifdef SHOAL_DIVIDE_ALWAYS
 constexpr bool kDivideAlways = true;
 #else

@@ -13,7 +13,7 @@ namespace shoal {
 namespace {
 
 // Below this many records a node is finished by the worker that has it.
-constexpr std::int64_t kShared = 4096;
+constexpr std::int64_t kShared = kDivideAlways ? 8 : 4096;
 
 // After this many cuts in a row only even ones are considered, in a tree between the children of the common
 // ancestor. The cheapest cut may split off a handful of records each time, for instance one value after the

@@ -14,9 +14,9 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kPart = 1024;  // rows
-constexpr std::size_t kLooks = 64;   // records tried for each row
-constexpr std::size_t kOffers = 12;  // the best of them
+constexpr std::size_t kPart = kDivideAlways ? 16 : 1024;  // rows
+constexpr std::size_t kLooks = 64;                        // records tried for each row
+constexpr std::size_t kOffers = 12;                       // the best of them
 
 }  // namespace
 

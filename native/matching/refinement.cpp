@@ -16,8 +16,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kPart = 4096;  // rows
-constexpr std::size_t kMany = 13;    // records of a row, from which on it first asks which rows suit a record
+constexpr std::size_t kPart = kDivideAlways ? 16 : 4096;  // rows
+constexpr std::size_t kMany = 13;  // records of a row, from which on it first asks which rows suit a record
 constexpr std::size_t kNoPlace = ~std::size_t{0};
 
 // Every row in turn gives away its members, the most expensive first.

@@ -7,6 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from itemset_strategies import Items, check_regular, packed, records, weighted
@@ -140,6 +141,7 @@ def test_records_keep_their_places_and_labels(drawn: Any, seed: int) -> None:
             assert sorted(search.graph[rows, place]) == sorted(before[rows, place])
 
 
+@pytest.mark.large
 def test_many_rows_on_all_cores() -> None:
     rng = np.random.default_rng(5)
     n, k = 9_000, 3

@@ -223,6 +223,7 @@ def large_table(rows: int) -> tuple[NDArray[np.int32], list[Geometry], list[tupl
     return codes.astype(np.int32), attributes, [(rng.integers(0, 5, rows, dtype=np.int32), 5)]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
     codes, attributes, _ = large_table(20_000)
@@ -234,6 +235,7 @@ def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
     )
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize(
     "demands",
@@ -258,6 +260,7 @@ def test_mondrian_at_size(demands: dict[str, float], relaxed: bool) -> None:
     assert entropy.min() >= demands.get("entropy", 0) - 1e-9
 
 
+@pytest.mark.large
 def test_strict_mondrian_keeps_equal_records_together() -> None:
     codes, attributes, _ = large_table(20_000)
     codes, attributes = np.ascontiguousarray(codes[:, :3]), attributes[:3]
@@ -346,6 +349,7 @@ def test_count_labels(data: st.DataObject) -> None:
     assert np.allclose(found.logs, [logs for *_, logs in expected])
 
 
+@pytest.mark.large
 def test_count_labels_that_is_shared_among_threads() -> None:
     records, _, boxes, copies, attributes = large_consistency_problem()
     labels = np.random.default_rng(4).integers(0, 12, len(boxes), dtype=np.int32)
@@ -379,6 +383,7 @@ def large_consistency_problem() -> tuple[Any, ...]:
     return records, rng.integers(1, 9, 6000), boxes, rng.integers(1, 9, 4000), attributes
 
 
+@pytest.mark.large
 def test_count_consistent_that_is_shared_among_threads() -> None:
     records, record_copies, boxes, box_copies, attributes = problem = large_consistency_problem()
     inside = np.ones((len(records), len(boxes)), dtype=bool)

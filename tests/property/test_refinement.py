@@ -123,6 +123,7 @@ def test_sets_on_both_sides_of_a_word(size: int) -> None:
     assert refinement.cost < 0.5 * start  # of 36 kinds, most have others of their kind nearby
 
 
+@pytest.mark.large
 def test_many_parts_on_all_cores_give_what_the_key_says() -> None:
     """Rows of two parts; runs at the same time get the cores in another order each."""
     n, degree = 4_500, 4

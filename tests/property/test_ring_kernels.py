@@ -6,6 +6,7 @@ from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
+import pytest
 import twins
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -159,6 +160,7 @@ def test_a_dear_record_goes_far() -> None:
     assert {order[order.index(90) - 1], order[(order.index(90) + 1) % len(order)]} == {89, 91}
 
 
+@pytest.mark.large
 def test_many_records_on_all_cores() -> None:
     rng = np.random.default_rng(2)
     attributes = [
