@@ -238,7 +238,7 @@ def anonymize_table(
             recoding = within_limits(function, table, model, circumstances, leave_out, options)
         else:
             recoding = function(table, model, circumstances, **options)
-        give_back_memory()  # what a method needs beside its result can be more than all that follows
+        give_back_memory(len(table))  # a method may need more beside its result than all that follows
         moving("auditing", 0.0)
         notes = {"notes": circumstances.notes} if circumstances.notes else {}
         made = {"method": name, "options": options, "seeded": seed is not None, **notes}

@@ -358,9 +358,9 @@ def publish(
         circumstances = {**circumstances, "notes": notes}
     if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
         circumstances = {**circumstances, "warnings": several}
-    give_back_memory()
+    give_back_memory(len(recoding.table))
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
-    give_back_memory()
+    give_back_memory(len(recoding.table))
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
     audited = (whole.without_identifiers(), leave_out) if whole is not None and leave_out else None
