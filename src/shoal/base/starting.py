@@ -12,8 +12,8 @@ from contextlib import contextmanager
 def loading() -> Iterator[None]:
     """Load modules in less time: no garbage is collected meanwhile, and linear algebra gets one thread.
 
-    Modules stay until the end, so no later collection has to look through them. Shoal multiplies no large
-    matrices, and threads that wait for some would take time from all others; ``OPENBLAS_NUM_THREADS`` sets
+    Modules stay until the end, so no later collection has to look through them. Shoal's linear algebra takes
+    little time, and threads that wait for some would take time from all others; ``OPENBLAS_NUM_THREADS`` sets
     another number.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
